@@ -1,0 +1,118 @@
+"""Publish generations, keep their history thin, and sweep the files that none names."""
+
+import os
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from etl.files import Modes, publish_once
+from sjduck.errors import SjduckError
+from sjduck.snapshots import (
+    TABLES,
+    Manifest,
+    generations,
+    manifest_folder,
+    manifest_name,
+    newest_manifest,
+    read_manifest,
+)
+
+_WHOLE = timedelta(hours=1)
+_HOURLY = timedelta(days=1)
+_DAILY = timedelta(days=7)
+
+
+class LostRace(SjduckError):
+    """Another run of this writer published the generation first."""
+
+
+def publish(root: Path, manifest: Manifest, modes: Modes) -> None:
+    """Make `manifest` the writer's newest; raises LostRace where its number is taken."""
+    path = manifest_folder(root, manifest.writer) / manifest_name(manifest.generation)
+    if not publish_once(path, manifest.dumps(), modes.file):
+        raise LostRace(
+            f"another run of this writer published first in {root}; run 'sjduck etl' again"
+        )
+
+
+def next_generation(root: Path, writer: str) -> int:
+    """Return the number after the greatest that has a file, whole or not."""
+    numbers = generations(root, writer)
+    return numbers[-1] + 1 if numbers else 1
+
+
+def kept(created: Iterable[tuple[int, datetime]], now: datetime) -> set[int]:
+    """Return the generations to keep: all of an hour, one an hour of a day, one a day of a week.
+
+    The newest stays whatever its age.
+    """
+    chosen: dict[tuple[str, object], int] = {}
+    newest_first = sorted(created, reverse=True)
+    for generation, at in newest_first:
+        age = now - at
+        if age <= _WHOLE:
+            chosen["generation", generation] = generation
+        elif age <= _HOURLY:
+            chosen.setdefault(("hour", (at.date(), at.hour)), generation)
+        elif age <= _DAILY:
+            chosen.setdefault(("day", at.date()), generation)
+    return set(chosen.values()) | {newest_first[0][0]} if newest_first else set()
+
+
+def thin(root: Path, writer: str, now: datetime) -> list[Path]:
+    """Remove the generations that are not kept; return the files that no kept one names."""
+    manifests = {
+        number: manifest
+        for number in generations(root, writer)
+        if (manifest := read_manifest(root, writer, number))
+    }
+    keep = kept(((number, m.created_at) for number, m in manifests.items()), now)
+    used = {path for number in keep for path in _paths(manifests[number])}
+    dropped: set[str] = set()
+    for number, manifest in manifests.items():
+        if number not in keep:
+            (manifest_folder(root, writer) / manifest_name(number)).unlink(missing_ok=True)
+            dropped |= _paths(manifest)
+    return [root / path for path in sorted(dropped - used)]
+
+
+def orphans(root: Path, writer: str) -> list[Path]:
+    """Return this writer's segment files that no manifest names: a killed run left them."""
+    used = {
+        path
+        for number in generations(root, writer)
+        if (manifest := read_manifest(root, writer, number))
+        for path in _paths(manifest)
+    }
+    return [
+        file
+        for table in TABLES
+        for file in sorted((root / table).glob(f"host=*/year=*/{writer}-*.parquet"))
+        if file.relative_to(root).as_posix() not in used
+    ]
+
+
+def sweep(root: Path, files: Iterable[Path]) -> int:
+    """Delete files, and the folders that are empty without them; return their bytes."""
+    freed = 0
+    for file in files:
+        try:
+            freed += file.stat().st_size
+            file.unlink()
+        except FileNotFoundError:
+            continue
+        for folder in (file.parent, file.parent.parent):
+            try:
+                os.rmdir(folder)
+            except OSError:
+                break
+    return freed
+
+
+def current(root: Path, writer: str) -> Manifest | None:
+    """Return the writer's newest whole manifest."""
+    return newest_manifest(root, writer)
+
+
+def _paths(manifest: Manifest) -> set[str]:
+    return {file.path for segment in manifest.segments for file in segment.tables.values()}

@@ -1,0 +1,375 @@
+"""One run: look at the sources, flatten what is new, publish the next snapshot."""
+
+import os
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol
+
+import orjson
+import pyarrow as pa
+
+from etl import manifests
+from etl.discover import Found, discover
+from etl.document import Claim, SourceFile
+from etl.files import Modes, make_folder, open_root, write_whole
+from etl.flatten import Batch, Flattened, flatten_all, tasks
+from etl.lock import writer_lock
+from etl.merge import drop_dead, merge, merges
+from etl.segments import SegmentWriter
+from etl.state import State, Taken, drop_states, read_state, write_state
+from sjduck import __version__
+from sjduck.errors import NothingToRead, SjduckError
+from sjduck.settings import Settings, Source
+from sjduck.snapshots import Manifest, Segment, manifest_folder, read_snapshot, utc_now
+
+LOCK_WAIT_S = 600.0
+
+
+class Progress(Protocol):
+    """Is told how far a run is."""
+
+    def waiting(self, message: str) -> None:
+        """Say what the run is doing, where it can't be counted."""
+
+    def begin(self, files: int, size: int) -> None:
+        """Say how much there is to take in."""
+
+    def advance(self, files: int, size: int) -> None:
+        """Say that a part of it is done."""
+
+
+@dataclass(slots=True)
+class Report:
+    """What a run did."""
+
+    writer: str
+    host: str
+    archive: str
+    started_at: str
+    generation: int = 0
+    files: int = 0
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    gone: int = 0
+    returned: int = 0
+    vanished: int = 0
+    bytes: int = 0
+    archive_bytes: int = 0
+    seconds: float = 0.0
+    rejected: Counter[str] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    unclaimed: int = 0
+    merged: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+
+Work = list[tuple[Claim, SourceFile, bool]]
+
+
+def run(settings: Settings, writer: str, progress: Progress) -> Report:
+    """Take in what is new in all sources and publish it; return what was done.
+
+    Raises NothingToRead where no source can be read, ArchiveUnusable where the archive can't
+    be written or is of a newer format, LockHeld where another run does not end.
+    """
+    started = time.perf_counter()
+    if not settings.sources or not any(source.path.is_dir() for source in settings.sources):
+        raise NothingToRead(_no_source(settings))
+    read_snapshot(settings.archive)
+    modes = open_root(settings.archive)
+    make_folder(manifest_folder(settings.archive, writer), settings.archive, modes)
+    os.umask(0o777 & ~modes.folder)
+    progress.waiting("waiting for another run of this writer")
+    with writer_lock(settings.archive, writer, modes, wait_s=LOCK_WAIT_S):
+        report = _Run(settings, writer, modes, progress).report()
+        report.seconds = round(time.perf_counter() - started, 3)
+        _write_last_run(settings.archive, report, modes)
+    return report
+
+
+class _Run:
+    """A run that holds the writer's lock."""
+
+    def __init__(self, settings: Settings, writer: str, modes: Modes, progress: Progress) -> None:
+        self._root = settings.archive
+        self._settings = settings
+        self._writer = writer
+        self._modes = modes
+        self._progress = progress
+        self._folder = manifest_folder(self._root, writer)
+        self._manifest = manifests.current(self._root, writer)
+        self._generation = manifests.next_generation(self._root, writer)
+        self._state = self._read_state()
+        self._gone = dict(self._manifest.gone) if self._manifest else {}
+        self._segments: dict[str, Segment] = {
+            segment.name: segment
+            for segment in (self._manifest.segments if self._manifest else ())
+        }
+        self._written = 0
+        self._failed = 0
+        self._report = Report(
+            writer, settings.host, str(self._root), utc_now().isoformat(timespec="seconds")
+        )
+
+    def report(self) -> Report:
+        """Do the run."""
+        self._progress.waiting("looking at the sources")
+        found = [discover(source) for source in self._readable_sources()]
+        with self._marked() as was_killed:
+            work = self._choose(found)
+            self._note_gone(found)
+            self._take_in(work)
+            self._merge()
+            self._publish()
+            self._clean(was_killed=was_killed)
+        self._report.archive_bytes = sum(segment.bytes for segment in self._segments.values())
+        return self._report
+
+    # -- what there is to do --------------------------------------------------------------
+
+    def _readable_sources(self) -> list[Source]:
+        readable = []
+        for source in self._settings.sources:
+            if source.path.is_dir():
+                readable.append(source)
+            else:
+                self._report.warnings.append(f"{source.kind} source {source.path} is not there")
+        return readable
+
+    def _read_state(self) -> State:
+        if self._manifest is None:
+            return State({})
+        return read_state(self._root, self._writer, self._manifest.generation) or State({})
+
+    def _choose(self, found: list[Found]) -> Work:
+        """Return the files to take in, in the order of hosts and documents."""
+        work: Work = []
+        documents: dict[int, Claim] = {}
+        for tree in found:
+            for claim, source in tree.files:
+                _check_collision(documents, claim)
+                if self._is_wanted(claim, source):
+                    key = claim.source, claim.path
+                    work.append((claim, source, key in self._state.files))
+            self._report.files += len(tree.files)
+            self._report.unclaimed += tree.unclaimed
+            self._report.skipped += tree.skipped
+            self._report.warnings += tree.failures
+        return sorted(work, key=lambda file: (file[0].host or "", file[0].document))
+
+    def _is_wanted(self, claim: Claim, source: SourceFile) -> bool:
+        taken = self._state.files.get((claim.source, claim.path))
+        if taken is None or taken.document != claim.document:
+            return True
+        if taken.looks_unchanged(source.size, source.mtime_ns):
+            return False
+        if taken.size == source.size and _digest(claim.file) == taken.digest:
+            key = claim.source, claim.path
+            now = time.time_ns()
+            self._state.files[key] = replace(taken, mtime_ns=source.mtime_ns, taken_ns=now)
+            return False
+        return True
+
+    def _note_gone(self, found: list[Found]) -> None:
+        """Date the documents whose source went, undate those whose source is back."""
+        now = utc_now().isoformat(timespec="seconds")
+        seen = {(claim.source, claim.path) for tree in found for claim, _ in tree.files}
+        complete = {tree.source.name for tree in found if tree.is_complete}
+        for key, taken in self._state.files.items():
+            if key in seen:
+                self._report.returned += self._gone.pop(taken.document, None) is not None
+            elif taken.source in complete and taken.document not in self._gone:
+                self._gone[taken.document] = now
+                self._report.gone += 1
+
+    # -- taking in ------------------------------------------------------------------------
+
+    def _take_in(self, work: Work) -> None:
+        size = sum(source.size for _, source, _ in work)
+        self._progress.begin(len(work), size)
+        writers: dict[int, SegmentWriter] = {}
+        host: str | None = None
+        batches = flatten_all(list(tasks(work)), self._scratch(), workers=os.cpu_count() or 1)
+        for batch in batches:
+            if batch.files and batch.files[0].claim.host != host:
+                self._close(writers)
+                host = batch.files[0].claim.host
+            self._write(batch, host, writers)
+            for file in batch.files:
+                self._note(file, writers)
+            self._progress.advance(len(batch.files), sum(f.source.size for f in batch.files))
+        self._close(writers)
+        taken = self._report.new + self._report.changed
+        self._report.unchanged = self._report.files - taken
+        self._report.vanished = len(work) - taken - self._failed
+
+    def _write(self, batch: Batch, host: str | None, writers: dict[int, SegmentWriter]) -> None:
+        for part in batch.parts:
+            if part.year not in writers:
+                name = self._segment_name()
+                writers[part.year] = SegmentWriter(self._root, self._modes, name, host, part.year)
+            for rows in _batches(part.stream):
+                writers[part.year].add(part.table, rows)
+            if isinstance(part.stream, str):
+                os.unlink(part.stream)
+
+    def _note(self, file: Flattened, writers: dict[int, SegmentWriter]) -> None:
+        """Remember a file that was taken in, and bury its older copy."""
+        key = file.claim.source, file.claim.path
+        self._report.rejected += file.rejected
+        self._report.unknown += file.unknown
+        if file.failure:
+            self._report.warnings.append(f"{file.claim.file}: {file.failure}")
+        if file.year is None:
+            self._failed += 1
+            self._state.files[key] = replace(self._state.files[key], size=-1)
+            return
+        before = self._state.files.get(key)
+        if before is None:
+            self._report.new += 1
+        else:
+            self._report.changed += 1
+            self._bury(before)
+        self._report.bytes += max(file.source.size, 0)
+        self._state.files[key] = Taken(
+            source=file.claim.source,
+            path=file.claim.path,
+            document=file.document,
+            segment=writers[file.year].name,
+            size=file.source.size,
+            mtime_ns=file.source.mtime_ns,
+            digest=file.digest,
+            taken_ns=file.taken_ns,
+            cost_s=round(file.cost_s, 4),
+        )
+
+    def _bury(self, before: Taken) -> None:
+        segment = self._segments.get(before.segment)
+        if segment is not None:
+            dead = segment.dead | {before.document}
+            self._segments[segment.name] = replace(segment, dead=dead)
+
+    def _close(self, writers: dict[int, SegmentWriter]) -> None:
+        for writer in writers.values():
+            segment = writer.close()
+            self._segments[segment.name] = segment
+        writers.clear()
+
+    def _segment_name(self) -> str:
+        self._written += 1
+        return f"{self._writer}-{self._generation:08d}-{self._written}"
+
+    def _scratch(self) -> Path:
+        return self._folder / "scratch"
+
+    # -- publishing -----------------------------------------------------------------------
+
+    def _merge(self) -> None:
+        live = drop_dead(list(self._segments.values()))
+        self._segments = {segment.name: segment for segment in live}
+        for chosen in merges(live):
+            self._progress.waiting("merging segments")
+            merged = merge(self._root, self._modes, self._segment_name(), chosen)
+            for segment in chosen:
+                del self._segments[segment.name]
+            self._segments[merged.name] = merged
+            self._state.moved({segment.name: merged.name for segment in chosen})
+            self._report.merged += len(chosen)
+
+    def _publish(self) -> None:
+        before = self._manifest
+        manifest = Manifest(
+            writer=self._writer,
+            host=self._settings.host,
+            generation=self._generation,
+            created_at=utc_now(),
+            sjduck=__version__,
+            segments=tuple(sorted(self._segments.values(), key=lambda segment: segment.name)),
+            gone=self._gone,
+            sources={
+                **(before.sources if before else {}),
+                **{
+                    source.name: {"kind": source.kind, "root": str(source.path)}
+                    for source in self._settings.sources
+                },
+            },
+        )
+        if before and (before.segments, before.gone) == (manifest.segments, manifest.gone):
+            self._report.generation = before.generation
+            write_state(
+                self._root, self._writer, before.generation, self._state, self._modes.file
+            )
+            return
+        write_state(self._root, self._writer, self._generation, self._state, self._modes.file)
+        manifests.publish(self._root, manifest, self._modes)
+        self._report.generation = self._generation
+
+    def _clean(self, *, was_killed: bool) -> None:
+        unused = manifests.thin(self._root, self._writer, utc_now())
+        if was_killed:
+            unused += manifests.orphans(self._root, self._writer)
+        manifests.sweep(self._root, unused)
+        drop_states(self._root, self._writer, keep=self._report.generation)
+
+    @contextmanager
+    def _marked(self) -> Iterator[bool]:
+        """Mark the run, so that the next one knows when this one was killed."""
+        mark = self._folder / "running"
+        was_killed = mark.exists()
+        mark.touch(mode=self._modes.file)
+        shutil.rmtree(self._scratch(), ignore_errors=True)
+        make_folder(self._scratch(), self._root, self._modes)
+        yield was_killed
+        shutil.rmtree(self._scratch(), ignore_errors=True)
+        mark.unlink(missing_ok=True)
+
+
+def _batches(stream: bytes | str) -> Iterator[pa.RecordBatch]:
+    if isinstance(stream, bytes):
+        yield from pa.ipc.open_stream(stream)
+    else:
+        with pa.memory_map(stream) as file:
+            yield from pa.ipc.open_stream(file)
+
+
+def _check_collision(documents: dict[int, Claim], claim: Claim) -> None:
+    other = documents.setdefault(claim.document, claim)
+    if other is not claim:
+        raise SjduckError(
+            f"{other.file} and {claim.file} have the same document number; rename one of them"
+        )
+
+
+def _digest(path: str) -> str:
+    digest = sha256()
+    try:
+        with open(path, "rb") as file:
+            while chunk := file.read(1024 * 1024):
+                digest.update(chunk)
+    except OSError:
+        return ""
+    return digest.hexdigest()
+
+
+def _no_source(settings: Settings) -> str:
+    if settings.sources:
+        places = ", ".join(str(source.path) for source in settings.sources)
+        return f"no source can be read: {places}; check that it is mounted"
+    return "no sessions found on this machine; name a source with --source KIND=PATH"
+
+
+def _write_last_run(root: Path, report: Report, modes: Modes) -> None:
+    """Leave word of the run for `status`, also where nothing was published."""
+    body: dict[str, Any] = {name: getattr(report, name) for name in Report.__slots__}
+    for name in ("rejected", "unknown", "skipped"):
+        body[name] = dict(sorted(body[name].items()))
+    path = manifest_folder(root, report.writer) / "last-run"
+    write_whole(path, orjson.dumps(body), modes.file)

@@ -1,0 +1,356 @@
+"""Claude Code: the files of its home, and its session files of every version."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from etl.document import Claim, Document, Facts, LineFacts, handle, instant
+from etl.lines import Lines, parse
+from etl.sources.claude_calls import Calls
+from sjduck.readable import is_shown_user_text
+from sjduck.settings import Source
+
+HARNESS = "claude"
+_COMMAND = re.compile(r"<command-name>\s*/?([^<]+?)\s*</command-name>")
+_COMMAND_ARGUMENTS = re.compile(r"<command-args>\s*(.*?)\s*</command-args>", re.DOTALL)
+_SPOKEN_SYSTEM = {"away_summary": "high", "api_error": "low", "local_command": "low"}
+_NOT_CONVERSATION = frozenset(
+    {
+        "progress", "attachment", "queue-operation", "file-history-snapshot",
+        "file-history-delta", "permission-mode", "mode", "bridge-session", "cost-state",
+        "atis-latch", "summary", "ai-title", "custom-title", "agent-name", "pr-link",
+        "last-prompt", "worktree-state", "frame-link", "fork-context-ref", "agent-setting",
+    }
+)  # fmt: skip
+
+
+# -- which files ---------------------------------------------------------------------------
+
+
+def claims(source: Source, root: str, path: str) -> Claim | None:
+    """Say what a path under a Claude Code home is."""
+    parts = path.split("/")
+    match parts:
+        case ["projects", _, *rest]:
+            return session_claim(source, root, path, rest, host=source.host)
+        case ["plans", name] if name.endswith(".md"):
+            return Claim(
+                source.name, source.kind, root, path, "markdown", "plan", source.host, HARNESS
+            )
+        case ["history.jsonl"]:
+            return Claim(
+                source.name, source.kind, root, path, "history", "log", source.host, HARNESS
+            )
+    return None
+
+
+def session_claim(
+    source: Source, root: str, path: str, rest: list[str], *, host: str | None
+) -> Claim | None:
+    """Say what a path under one project's folder is; `rest` is the path from there."""
+    name = rest[-1]
+    if len(rest) == 2 and rest[0] == "memory" and name.endswith(".md"):
+        return Claim(source.name, source.kind, root, path, "markdown", "memory", None)
+    if not name.endswith(".jsonl"):
+        return None
+    stem = name.removesuffix(".jsonl")
+    nested = "subagents" in rest[:-1]
+    if name.startswith("agent-") and (nested or len(rest) == 1):
+        parent = rest[rest.index("subagents") - 1] if nested and rest[0] != "subagents" else None
+        return Claim(
+            source.name, source.kind, root, path, "claude", "subagent", host, HARNESS,
+            session_id=stem, sid=handle(stem), parent_session_id=parent,
+            agent_id=stem.removeprefix("agent-"),
+        )  # fmt: skip
+    if len(rest) == 1:
+        return Claim(
+            source.name, source.kind, root, path, "claude", "transcript", host, HARNESS,
+            session_id=stem, sid=handle(stem),
+        )  # fmt: skip
+    return None
+
+
+# -- what is in them -----------------------------------------------------------------------
+
+
+def flatten(document: Document, lines: Lines) -> None:
+    """Flatten a session file, line by line."""
+    session = _Session(document)
+    for line in lines:
+        records, rejects = parse(line)
+        for offset, reason, sample in rejects:
+            document.reject(line.number, offset, reason, sample)
+        for record in records:
+            session.take(record, line.number)
+    session.finish()
+
+
+class _Session:
+    """One session file while it is read: what earlier lines said matters to later ones."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.facts: Facts = document.facts
+        self.calls = Calls(document.id, HARNESS)
+        self.seen: set[int] = set()
+        self.tools: dict[str, str] = {}
+        self.cleared: str | None = None
+
+    def take(self, record: dict[str, Any], number: int) -> None:
+        """Take one record of the file."""
+        type_ = _type_of(record)
+        sent_at = instant(record.get("timestamp"))
+        self.facts.saw(sent_at)
+        self._note_origin(record)
+        match type_:
+            case "user" | "assistant":
+                self._message(type_, record, number, sent_at)
+            case "system":
+                self._system(record, number, sent_at)
+            case "attachment":
+                self._attachment(record, number, sent_at)
+            case "custom-title":
+                self.facts.custom_title = _text(record.get("customTitle")) or None
+            case "ai-title":
+                self.facts.ai_title = _text(record.get("aiTitle")) or None
+            case _ if type_ not in _NOT_CONVERSATION:
+                self.document.unknown[type_] += 1
+
+    def finish(self) -> None:
+        """Add the calls and what stands beside the file."""
+        for row in self.calls.rows():
+            self.document.call(row)
+        if self.facts.slash_command is None:
+            self.facts.slash_command = self.cleared
+        if self.document.claim.type == "subagent":
+            _read_agent_sidecar(self.document)
+
+    def _note_origin(self, record: dict[str, Any]) -> None:
+        facts = self.facts
+        if facts.cwd is None:
+            facts.cwd = _text(record.get("cwd")) or None
+        if facts.git_branch is None:
+            facts.git_branch = _text(record.get("gitBranch")) or None
+        if facts.cli_version is None:
+            facts.cli_version = _text(record.get("version")) or None
+        if facts.parent_session_id is None and self.document.claim.type == "subagent":
+            facts.parent_session_id = _text(record.get("sessionId")) or None
+
+    def _line(self, record: dict[str, Any], number: int, sent_at: int | None) -> LineFacts:
+        uuid = _text(record.get("uuid")) or None
+        replay = False
+        if uuid is not None:
+            key = hash(uuid)
+            replay = key in self.seen
+            self.seen.add(key)
+        return LineFacts(
+            number=number,
+            sent_at=sent_at,
+            cwd=_text(record.get("cwd")) or None,
+            uuid=uuid,
+            is_meta=record.get("isMeta") is True,
+            is_summary=record.get("isCompactSummary") is True,
+            is_replay=replay,
+            is_sidechain=record.get("isSidechain") is True,
+        )
+
+    def _message(
+        self, role: str, record: dict[str, Any], number: int, sent_at: int | None
+    ) -> None:
+        line = self._line(record, number, sent_at)
+        message = record.get("message")
+        if isinstance(message, str):
+            message = {"content": message}
+        elif not isinstance(message, dict):
+            if message is not None:
+                self.document.reject(number, None, "message is no object", repr(message))
+            return
+        if role == "assistant":
+            line.message_id = _text(message.get("id")) or None
+            line.model = _text(message.get("model")) or None
+            if line.model and line.model != "<synthetic>":
+                self.facts.models.setdefault(line.model)
+            self.calls.log(record, message, line)
+        for item in _content(message):
+            self._item(role, item, line)
+        if "content" not in message and "0" in message:
+            spread = "".join(str(message[key]) for key in _digit_keys(message))
+            self.document.hidden(role, spread, line, kind="text", signal="low")
+
+    def _item(self, role: str, item: Any, line: LineFacts) -> None:
+        document = self.document
+        if isinstance(item, str):
+            self._words(role, item, line)
+            return
+        if not isinstance(item, dict):
+            document.unknown[f"block {type(item).__name__}"] += 1
+            return
+        match item.get("type"):
+            case "text":
+                self._words(role, _text(item.get("text")), line)
+            case "thinking":
+                thinking = _text(item.get("thinking")) or _text(item.get("text"))
+                if thinking:
+                    document.hidden(role, thinking, line, kind="thinking", signal="medium")
+            case "redacted_thinking":
+                pass
+            case "tool_use" | "server_tool_use":
+                name, use_id = _text(item.get("name")), _text(item.get("id"))
+                self.tools[use_id] = name
+                document.tool_use(name, use_id or None, item.get("input"), line)
+            case "tool_result":
+                self._result(item, line)
+            case "image" | "document":
+                document.hidden(role, _attached(item), line, kind="image", signal="low")
+            case kind:
+                document.unknown[f"block {kind}"] += 1
+
+    def _words(self, role: str, text: str, line: LineFacts) -> None:
+        if role == "user" and not is_shown_user_text(text):
+            self._envelope(text, line)
+        elif text and not text.isspace():
+            kind = "summary" if line.is_summary else "text"
+            signal = "low" if line.is_meta and not line.is_summary else "high"
+            self.document.text(role, text, line, kind=kind, signal=signal)
+            own = not line.is_sidechain or self.document.claim.type == "subagent"
+            if role == "user" and signal == "high" and own and not line.is_summary:
+                self._prompt(text)
+
+    def _prompt(self, text: str) -> None:
+        if self.facts.first_prompt is None and not text.startswith("[Request interrupted"):
+            self.facts.first_prompt = text
+
+    def _envelope(self, text: str, line: LineFacts) -> None:
+        if not text or text.isspace():
+            return
+        command = _COMMAND.search(text)
+        signal = "medium" if command else "low"
+        self.document.hidden("user", text, line, kind="text", signal=signal)
+        if command:
+            arguments = _COMMAND_ARGUMENTS.search(text)
+            words = ["/" + command.group(1), arguments.group(1) if arguments else ""]
+            self._command(" ".join(filter(None, words)))
+
+    def _command(self, command: str) -> None:
+        if command.split()[0] == "/clear":
+            self.cleared = self.cleared or command
+        elif self.facts.slash_command is None:
+            self.facts.slash_command = command
+
+    def _result(self, item: dict[str, Any], line: LineFacts) -> None:
+        use_id = _text(item.get("tool_use_id"))
+        content = item.get("content")
+        error = item.get("is_error")
+        self.document.tool_result(
+            "\n".join(_result_texts(content)),
+            line,
+            name=self.tools.get(use_id),
+            use_id=use_id or None,
+            is_error=error if isinstance(error, bool) else None,
+        )
+        for part in content if isinstance(content, list) else []:
+            if isinstance(part, dict) and part.get("type") in ("image", "document"):
+                self.document.hidden(
+                    "assistant", _attached(part), line, kind="image", signal="low"
+                )
+
+    def _system(self, record: dict[str, Any], number: int, sent_at: int | None) -> None:
+        signal = _SPOKEN_SYSTEM.get(str(record.get("subtype")))
+        if signal is None:
+            return
+        text = _text(record.get("content")) or _error_text(record.get("error"))
+        if not text:
+            return
+        line = self._line(record, number, sent_at)
+        kind = "summary" if signal == "high" else "text"
+        self.document.hidden("system", text, line, kind=kind, signal=signal)
+        if command := _COMMAND.search(text):
+            self._command("/" + command.group(1))
+
+    def _attachment(self, record: dict[str, Any], number: int, sent_at: int | None) -> None:
+        attachment = record.get("attachment")
+        if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
+            return
+        prompt = attachment.get("prompt")
+        parts = _content({"content": prompt})
+        line = self._line(record, number, sent_at)
+        for part in parts:
+            text = part if isinstance(part, str) else _text(part.get("text"))
+            if is_shown_user_text(text):
+                self.document.hidden("user", text, line, kind="text", signal="high")
+                self._prompt(text)
+            elif text:
+                self.document.hidden("user", text, line, kind="text", signal="low")
+
+
+def _type_of(record: dict[str, Any]) -> str:
+    type_ = record.get("type")
+    if isinstance(type_, str):
+        return type_
+    message = record.get("message")
+    role = message.get("role") if isinstance(message, dict) else None
+    return role if role in ("user", "assistant") else "(no type)"
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _content(message: dict[str, Any]) -> list[Any]:
+    content = message.get("content")
+    if isinstance(content, list):
+        return content
+    if isinstance(content, dict):
+        return [content]
+    return [] if content is None or content == "" else [str(content)]
+
+
+def _digit_keys(message: dict[str, Any]) -> list[str]:
+    return sorted((key for key in message if key.isdecimal()), key=int)
+
+
+def _result_texts(content: Any) -> Iterator[str]:
+    match content:
+        case None:
+            return
+        case str():
+            yield content
+        case list():
+            for part in content:
+                if isinstance(part, str):
+                    yield part
+                elif isinstance(part, dict) and part.get("type") == "text":
+                    yield _text(part.get("text"))
+        case _:
+            yield orjson.dumps(content).decode()
+
+
+def _attached(item: dict[str, Any]) -> str:
+    source = item.get("source")
+    if not isinstance(source, dict):
+        return _text(item.get("title")) or str(item.get("type"))
+    data = _text(source.get("data"))
+    if source.get("type") == "text":
+        return data
+    size = len(data) * 3 // 4
+    return f"{_text(source.get('media_type')) or item.get('type')}, {size} bytes"
+
+
+def _error_text(error: Any) -> str:
+    if isinstance(error, dict):
+        return _text(error.get("formatted")) or _text(error.get("message"))
+    return _text(error)
+
+
+def _read_agent_sidecar(document: Document) -> None:
+    """Take a subagent's type and task from the `.meta.json` beside its file, if any."""
+    try:
+        meta = orjson.loads(Path(document.claim.file).with_suffix(".meta.json").read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return
+    if isinstance(meta, dict):
+        document.facts.agent_type = _text(meta.get("agentType")) or None
+        document.facts.custom_title = _text(meta.get("description")) or None

@@ -1,0 +1,89 @@
+"""What a writer remembers of each file it took in, one state a generation."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import orjson
+
+from etl.files import write_whole
+from sjduck.snapshots import manifest_folder
+
+_RACY_NS = 2_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One file as it was when it was taken in last.
+
+    `size` is -1 where the file could not be read whole and has to be tried again.
+    """
+
+    source: str
+    path: str
+    document: int
+    segment: str
+    size: int
+    mtime_ns: int
+    digest: str
+    taken_ns: int
+    cost_s: float
+
+    def looks_unchanged(self, size: int, mtime_ns: int) -> bool:
+        """Tell by a look whether the file is as it was.
+
+        A file that was written within the clock's grain of being read could have changed
+        since without its time showing it.
+        """
+        racy = self.taken_ns - self.mtime_ns < _RACY_NS
+        return self.size == size and self.mtime_ns == mtime_ns and not racy
+
+
+@dataclass(slots=True)
+class State:
+    """Every file that a writer took in, by source and path."""
+
+    files: dict[tuple[str, str], Taken]
+
+    def dumps(self) -> bytes:
+        """Return the state as JSON."""
+        return orjson.dumps([asdict(taken) for taken in self.files.values()])
+
+    def moved(self, segments: dict[str, str]) -> None:
+        """Follow documents whose segment was merged into another."""
+        for key, taken in self.files.items():
+            if taken.segment in segments:
+                self.files[key] = replace(taken, segment=segments[taken.segment])
+
+
+def state_path(root: Path, writer: str, generation: int) -> Path:
+    """Return where the state that belongs to a generation lies."""
+    return manifest_folder(root, writer) / f"state-{generation:08d}"
+
+
+def read_state(root: Path, writer: str, generation: int) -> State | None:
+    """Return the state of a generation; None where it is missing or damaged."""
+    try:
+        entries = orjson.loads(state_path(root, writer, generation).read_bytes())
+        taken = [Taken(**entry) for entry in entries]
+    except (OSError, orjson.JSONDecodeError, TypeError):
+        return None
+    return State({(entry.source, entry.path): entry for entry in taken})
+
+
+def write_state(root: Path, writer: str, generation: int, state: State, mode: int) -> None:
+    """Write the state of a generation, whole or not at all."""
+    write_whole(state_path(root, writer, generation), state.dumps(), mode)
+
+
+def drop_states(root: Path, writer: str, *, keep: int) -> None:
+    """Remove the states of other generations."""
+    folder = manifest_folder(root, writer)
+    for name in _state_names(folder):
+        if name != state_path(root, writer, keep).name:
+            (folder / name).unlink(missing_ok=True)
+
+
+def _state_names(folder: Path) -> Iterable[str]:
+    return [name for name in os.listdir(folder) if name.startswith("state-")]

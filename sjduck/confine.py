@@ -1,0 +1,25 @@
+"""Which places a source's tree may lead to: the root itself and links right below it."""
+
+import os
+from pathlib import Path
+
+
+def allowed_roots(root: str | os.PathLike[str]) -> list[str]:
+    """Return the real folders that hold a source's files.
+
+    A home is often a link, and so are the folders right below it (a `projects` on another
+    disk); any other link may lead anywhere and is followed only back into these.
+    """
+    real = os.path.realpath(root)
+    try:
+        with os.scandir(real) as entries:
+            linked = [os.path.realpath(entry.path) for entry in entries if entry.is_symlink()]
+    except OSError:
+        linked = []
+    return [real, *(path for path in linked if os.path.isdir(path))]
+
+
+def is_within(path: str | os.PathLike[str], roots: list[str]) -> bool:
+    """Tell whether a path, its links resolved, lies in one of `roots`."""
+    real = Path(os.path.realpath(path))
+    return any(real.is_relative_to(root) for root in roots)

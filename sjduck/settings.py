@@ -1,0 +1,231 @@
+"""Where the archive and the sources are: flag, then environment, then file, then default."""
+
+import difflib
+import os
+import socket
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import platformdirs
+
+from sjduck.errors import UsageError
+
+SOURCE_KINDS = ("claude", "scrubjay", "scrubjay-logs", "scrubjay-memory")
+_KEYS = {"archive", "host", "timezone", "source", "this_machine"}
+_SOURCE_KEYS = {"kind", "path", "name", "host"}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A tree that etl reads: `name` is unique among the sources, `host` where it is of one."""
+
+    kind: str
+    name: str
+    path: Path
+    host: str
+    asked_for: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that a run or a question needs to know of its surroundings."""
+
+    archive: Path
+    host: str
+    timezone: str
+    sources: tuple[Source, ...]
+
+
+def load(
+    *,
+    archive: str | None = None,
+    timezone: str | None = None,
+    sources: Iterable[str] = (),
+    environment: Mapping[str, str] = os.environ,
+) -> Settings:
+    """Return the settings in force.
+
+    `sources` are `KIND=PATH` flags and replace all others. Raises UsageError for a value that
+    can't be taken, naming where it stands.
+    """
+    file = config_file(environment)
+    config = _read_config(file)
+    host = _host(environment, config)
+    flags = list(sources)
+    return Settings(
+        archive=_archive(archive or environment.get("SJDUCK_ARCHIVE") or config.get("archive")),
+        host=host,
+        timezone=check_timezone(timezone or config.get("timezone") or machine_timezone()),
+        sources=(
+            _named(_flagged(flags, host))
+            if flags
+            else _named(_standing(config, environment, host, file))
+        ),
+    )
+
+
+def config_file(environment: Mapping[str, str] = os.environ) -> Path:
+    """Return where the configuration file is, or would be."""
+    named = environment.get("SJDUCK_CONFIG")
+    if named:
+        return Path(named).expanduser()
+    base = environment.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(base) / "sjduck" / "config.toml"
+
+
+def machine_timezone() -> str:
+    """Return this machine's zone by its IANA name, UTC where it has none."""
+    import tzlocal
+
+    try:
+        return tzlocal.get_localzone_name() or "UTC"
+    except Exception:  # noqa: BLE001 - a machine with a broken zone still has days: UTC ones
+        return "UTC"
+
+
+def check_timezone(name: str) -> str:
+    """Return `name` where it is a time zone; raises UsageError."""
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, LookupError) as error:
+        message = f"unknown time zone {name!r}; use an IANA name such as Europe/Berlin"
+        raise UsageError(message) from error
+    return name
+
+
+def _read_config(file: Path) -> dict[str, Any]:
+    try:
+        config = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"can't read {file}: {error}") from error
+    _check_keys(config, _KEYS, f"{file}")
+    for name in ("archive", "host", "timezone"):
+        if not isinstance(config.get(name, ""), str):
+            raise UsageError(f"{file}: {name} must be a text")
+    entries = config.get("source", [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise UsageError(f"{file}: write each source as a [[source]] table")
+    for entry in entries:
+        _check_keys(entry, _SOURCE_KEYS, f"{file}: [[source]]")
+        for name in ("kind", "path"):
+            if not isinstance(entry.get(name), str):
+                raise UsageError(f"{file}: a [[source]] needs {name} = \"…\"")
+    return config
+
+
+def _check_keys(table: Mapping[str, Any], known: set[str], where: str) -> None:
+    for key in table:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(sorted(known))}"
+            raise UsageError(f"{where}: unknown key {key!r}; {hint}")
+
+
+def _host(environment: Mapping[str, str], config: Mapping[str, Any]) -> str:
+    if named := environment.get("CLAUDE_HOST") or config.get("host"):
+        return str(named)
+    try:
+        written = (Path.home() / ".config" / "scrubjay" / "host").read_text().strip()
+    except (OSError, UnicodeDecodeError):
+        written = ""
+    return written or socket.gethostname().split(".")[0] or "localhost"
+
+
+def _archive(named: str | None) -> Path:
+    path = Path(named).expanduser() if named else Path(platformdirs.user_data_dir("sjduck"))
+    return Path(os.path.abspath(path))
+
+
+def _source(kind: str, path: str, host: str, *, name: str = "", asked_for: bool = False) -> Source:
+    if kind not in SOURCE_KINDS:
+        near = difflib.get_close_matches(kind, SOURCE_KINDS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"kinds: {', '.join(SOURCE_KINDS)}"
+        raise UsageError(f"unknown kind of source {kind!r}; {hint}")
+    folder = Path(os.path.abspath(Path(path).expanduser()))
+    return Source(kind, name or kind, folder, host, asked_for)
+
+
+def _flagged(flags: Iterable[str], host: str) -> list[Source]:
+    sources = []
+    for flag in flags:
+        kind, sign, path = flag.partition("=")
+        if not sign or not path:
+            raise UsageError(f"can't take source {flag!r}; write KIND=PATH")
+        source = _source(kind, path, host, asked_for=True)
+        if not source.path.is_dir():
+            raise UsageError(f"source {flag!r} is not a folder; check the path")
+        sources.append(source)
+    return sources
+
+
+def _standing(
+    config: Mapping[str, Any], environment: Mapping[str, str], host: str, file: Path
+) -> list[Source]:
+    sources = []
+    for entry in config.get("source", []):
+        try:
+            sources.append(
+                _source(
+                    entry["kind"],
+                    entry["path"],
+                    str(entry.get("host") or host),
+                    name=str(entry.get("name") or ""),
+                    asked_for=True,
+                )
+            )
+        except UsageError as error:
+            raise UsageError(f"{file}: {error}") from error
+    for variable, kind in (
+        ("SCRUBJAY_LOCAL_CHATS", "scrubjay"),
+        ("SCRUBJAY_DATA", "scrubjay-logs"),
+        ("SCRUBJAY_MEMORY", "scrubjay-memory"),
+    ):
+        if path := environment.get(variable):
+            sources.append(_source(kind, path, host, asked_for=True))
+    if config.get("this_machine", True):
+        sources += [
+            _source("claude", str(home), host)
+            for home in _claude_homes(environment)
+            if (home / "projects").is_dir()
+        ]
+    return _apart(sources)
+
+
+def _claude_homes(environment: Mapping[str, str]) -> list[Path]:
+    if named := environment.get("CLAUDE_CONFIG_DIR"):
+        return [Path(part).expanduser() for part in named.split(",") if part]
+    return [Path.home() / ".claude", Path.home() / ".config" / "claude"]
+
+
+def _apart(sources: list[Source]) -> list[Source]:
+    """Drop a tree that is named twice, and a memory tree that its storage root holds."""
+    kept: list[Source] = []
+    for source in sources:
+        place = os.path.realpath(source.path)
+        same = any(s.kind == source.kind and os.path.realpath(s.path) == place for s in kept)
+        held = source.kind == "scrubjay-memory" and any(
+            s.kind == "scrubjay" and os.path.realpath(s.path / "memory") == place for s in sources
+        )
+        if not (same or held):
+            kept.append(source)
+    return kept
+
+
+def _named(sources: list[Source]) -> tuple[Source, ...]:
+    """Give each source a name of its own: its kind, then kind-2, kind-3, …"""
+    taken: set[str] = set()
+    named = []
+    for source in sources:
+        name, count = source.name, 1
+        while name in taken:
+            count += 1
+            name = f"{source.name}-{count}"
+        taken.add(name)
+        named.append(Source(source.kind, name, source.path, source.host, source.asked_for))
+    return tuple(named)
