@@ -1,5 +1,6 @@
 """One document while it is being flattened: collects its facts and its rows in order."""
 
+import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from sjduck.readable import Layout, shown_text, tool_use_text
 
 SAMPLE_CHARACTERS = 200
 SHORT_TOOL_INPUT = 1_000
+PROMPT_CHARACTERS = 2_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _NAME_DATE = re.compile(r"^(\d{4})-(\d{2})-(\d{2})(?:_|$)")
@@ -75,7 +77,11 @@ def hash64(text: str) -> int:
 
 def handle(session_id: str) -> str:
     """Return the 8-character handle of a whole session id."""
-    bare = re.sub(r"^(?:ses_|agent-(?:[a-z_]+-(?=[0-9a-f]{6}))?|rollout-[\dT:.-]+?-(?=[0-9a-f]{8}-))", "", session_id)
+    bare = re.sub(
+        r"^(?:ses_|agent-(?:[a-z_]+-(?=[0-9a-f]{6}))?|rollout-[\dT:.-]+?-(?=[0-9a-f]{8}-))",
+        "",
+        session_id,
+    )
     return bare.replace("-", "")[:8]
 
 
@@ -171,8 +177,7 @@ class Document:
         self._seq = 0
         self._hidden: list[tuple[str, list[Any]]] = []
         self._first_shown_prompt: str | None = None
-        self._markdown: tuple[int, int, int] | None = None
-        self._markdown_turns = 0
+        self._readable: tuple[int, int, int, int] | None = None
 
     # -- blocks ---------------------------------------------------------------------------
 
@@ -209,7 +214,7 @@ class Document:
 
     def hidden(self, role: str, text: str, line: LineFacts, *, kind: str, signal: str) -> None:
         """Add a block that the readable leaves out; it belongs to the turn it stands in."""
-        row = self._row(role, kind, signal, line, text, None, None, None)
+        row = self._row(role, kind, signal, line, text, None, None)
         self._hidden.append((role, row))
         if len(self._hidden) > 1_000:
             self._place_hidden(role=None)
@@ -219,14 +224,13 @@ class Document:
     ) -> None:
         """Add verbatim lines of a Markdown file."""
         facts = LineFacts(number=lines[0])
-        row = self._row(role, "markdown", signal, facts, text, None, None, None)
+        row = self._row(role, "markdown", signal, facts, text, None, None)
         row[2:5] = turn, *lines
         self._emit(row)
 
-    def set_markdown(self, *, turns: int, lines: int, size: int, digest: int) -> None:
-        """Say what a Markdown file's readable, which is the file itself, amounts to."""
-        self._markdown = lines, size, digest
-        self._markdown_turns = turns
+    def set_readable(self, *, turns: int, lines: int, size: int, digest: int) -> None:
+        """Say what the readable amounts to where it is the file itself."""
+        self._readable = turns, lines, size, digest
 
     def _shown(
         self,
@@ -245,7 +249,7 @@ class Document:
         turn, first, last = self._layout.place(role, shown)
         if self._hidden:
             self._place_hidden(role=role, turn=turn, before=before or turn)
-        row = self._row(role, kind, signal, line, text, tool_name, tool_use_id, is_error)
+        row = self._row(role, kind, signal, line, text, tool_name, tool_use_id, is_error=is_error)
         row[2:5] = turn, first, last
         self._emit(row)
 
@@ -265,7 +269,8 @@ class Document:
         text: str,
         tool_name: str | None,
         tool_use_id: str | None,
-        is_error: bool | None,
+        *,
+        is_error: bool | None = None,
     ) -> list[Any]:
         return [
             self.id, 0, None, None, None, role, kind, signal,
@@ -298,13 +303,11 @@ class Document:
     def finish(self, *, type: str | None = None) -> int:
         """Add the row of `documents` and return the year of the document's partition."""
         self._place_hidden(role=None)
-        if self._markdown is None:
-            lines = self._layout.lines
-            size, digest = self._layout.size_and_hash(self._first_shown_prompt)
-            turns = self._layout.turn
-        else:
-            lines, size, digest = self._markdown
-            turns = self._markdown_turns
+        turns, lines, size, digest = self._readable or (
+            self._layout.turn,
+            self._layout.lines,
+            *self._layout.size_and_hash(self._first_shown_prompt),
+        )
         facts, claim = self.facts, self.claim
         name_date = days_of_name(claim.stem)
         self._sink.add(
@@ -324,7 +327,7 @@ class Document:
                 git_branch=facts.git_branch,
                 custom_title=facts.custom_title,
                 ai_title=facts.ai_title,
-                first_prompt=facts.first_prompt,
+                first_prompt=(facts.first_prompt or "")[:PROMPT_CHARACTERS] or None,
                 slash_command=facts.slash_command,
                 started_at=facts.started_at,
                 ended_at=facts.ended_at,
@@ -349,8 +352,6 @@ class Document:
 
 def as_json(value: Any) -> str:
     """Return JSON of a value that orjson can't write (whole numbers over 64 bits)."""
-    import json
-
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -63,9 +63,7 @@ def tasks(files: Iterable[tuple[Claim, SourceFile, bool]]) -> Iterator[Task]:
     group: list[tuple[Claim, SourceFile, bool]] = []
     size = 0
     for file in files:
-        apart = group and (
-            size + file[1].size > BATCH_BYTES or group[-1][0].host != file[0].host
-        )
+        apart = group and (size + file[1].size > BATCH_BYTES or group[-1][0].host != file[0].host)
         if apart:
             yield group
             group, size = [], 0

@@ -133,9 +133,7 @@ def _without_surrogates(value: Any) -> Any:
             return value
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
-        return {
-            _without_surrogates(key): _without_surrogates(item) for key, item in value.items()
-        }
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_without_surrogates(item) for item in value]
     return value

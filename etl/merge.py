@@ -39,9 +39,7 @@ def merges(segments: list[Segment]) -> list[list[Segment]]:
     return chosen
 
 
-def merge(
-    root: Path, modes: Modes, name: str, segments: list[Segment]
-) -> Segment:
+def merge(root: Path, modes: Modes, name: str, segments: list[Segment]) -> Segment:
     """Write one segment of all that lives in `segments`, which are of one host and year."""
     first = segments[0]
     writer = SegmentWriter(root, modes, name, first.host, first.year)

@@ -110,8 +110,7 @@ class _Run:
         self._state = self._read_state()
         self._gone = dict(self._manifest.gone) if self._manifest else {}
         self._segments: dict[str, Segment] = {
-            segment.name: segment
-            for segment in (self._manifest.segments if self._manifest else ())
+            segment.name: segment for segment in (self._manifest.segments if self._manifest else ())
         }
         self._written = 0
         self._failed = 0
@@ -304,9 +303,7 @@ class _Run:
         )
         if before and (before.segments, before.gone) == (manifest.segments, manifest.gone):
             self._report.generation = before.generation
-            write_state(
-                self._root, self._writer, before.generation, self._state, self._modes.file
-            )
+            write_state(self._root, self._writer, before.generation, self._state, self._modes.file)
             return
         write_state(self._root, self._writer, self._generation, self._state, self._modes.file)
         manifests.publish(self._root, manifest, self._modes)

@@ -115,7 +115,7 @@ def _read_config(file: Path) -> dict[str, Any]:
         _check_keys(entry, _SOURCE_KEYS, f"{file}: [[source]]")
         for name in ("kind", "path"):
             if not isinstance(entry.get(name), str):
-                raise UsageError(f"{file}: a [[source]] needs {name} = \"…\"")
+                raise UsageError(f'{file}: a [[source]] needs {name} = "…"')
     return config
 
 
@@ -123,7 +123,9 @@ def _check_keys(table: Mapping[str, Any], known: set[str], where: str) -> None:
     for key in table:
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(sorted(known))}"
+            hint = (
+                f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(sorted(known))}"
+            )
             raise UsageError(f"{where}: unknown key {key!r}; {hint}")
 
 

@@ -170,9 +170,7 @@ def read_manifest(root: Path, writer: str, generation: int) -> Manifest | None:
         return None
 
 
-def newest_manifest(
-    root: Path, writer: str, *, as_of: datetime | None = None
-) -> Manifest | None:
+def newest_manifest(root: Path, writer: str, *, as_of: datetime | None = None) -> Manifest | None:
     """Return a writer's newest whole manifest, or its newest no later than `as_of`."""
     for generation in reversed(generations(root, writer)):
         manifest = read_manifest(root, writer, generation)

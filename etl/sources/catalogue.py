@@ -8,7 +8,7 @@ from etl.lines import Lines
 from etl.tables import CatalogueRow
 
 _ROW = re.compile(
-    r'^(?P<time>\d{4}-\d{2}-\d{2} \d{2}:\d{2}) \| (?P<host>[^|]*) \| (?P<cwd>.*?) \| '
+    r"^(?P<time>\d{4}-\d{2}-\d{2} \d{2}:\d{2}) \| (?P<host>[^|]*) \| (?P<cwd>.*?) \| "
     r'"(?P<topic>.*)" \| session=(?P<session>[^\s|]+)(?P<rest>(?: \| [^|]*)*)$'
 )
 _STRAY_PROMPT = re.compile(r"^(?:[❯>]\s*)+")
@@ -17,7 +17,9 @@ _KNOWN = frozenset({"harness", "model", "turns", "size"})
 
 def flatten(document: Document, lines: Lines) -> None:
     """Flatten a catalogue log; a line that is no row is kept as a reject."""
+    count = size = 0
     for line in lines:
+        count, size = line.number, line.offset + len(line.raw)
         text = line.raw.decode("utf-8", "replace").strip("\0\r\n ")
         if not text:
             continue
@@ -26,6 +28,7 @@ def flatten(document: Document, lines: Lines) -> None:
             document.reject(line.number, line.offset, "not a catalogue row", text)
         else:
             document.catalogue(row)
+    document.set_readable(turns=0, lines=count, size=size, digest=0)
 
 
 def parse_row(document: int, number: int, text: str) -> CatalogueRow | None:
@@ -37,9 +40,7 @@ def parse_row(document: int, number: int, text: str) -> CatalogueRow | None:
         logged = datetime.strptime(match["time"], "%Y-%m-%d %H:%M")
     except ValueError:
         return None
-    fields = dict(
-        part.partition("=")[::2] for part in match["rest"].split(" | ") if "=" in part
-    )
+    fields = dict(part.partition("=")[::2] for part in match["rest"].split(" | ") if "=" in part)
     fields = {name.strip(): value.strip() for name, value in fields.items()}
     return CatalogueRow(
         document=document,

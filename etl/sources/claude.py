@@ -157,9 +157,7 @@ class _Session:
             is_sidechain=record.get("isSidechain") is True,
         )
 
-    def _message(
-        self, role: str, record: dict[str, Any], number: int, sent_at: int | None
-    ) -> None:
+    def _message(self, role: str, record: dict[str, Any], number: int, sent_at: int | None) -> None:
         line = self._line(record, number, sent_at)
         message = record.get("message")
         if isinstance(message, str):
@@ -253,9 +251,7 @@ class _Session:
         )
         for part in content if isinstance(content, list) else []:
             if isinstance(part, dict) and part.get("type") in ("image", "document"):
-                self.document.hidden(
-                    "assistant", _attached(part), line, kind="image", signal="low"
-                )
+                self.document.hidden("assistant", _attached(part), line, kind="image", signal="low")
 
     def _system(self, record: dict[str, Any], number: int, sent_at: int | None) -> None:
         signal = _SPOKEN_SYSTEM.get(str(record.get("subtype")))

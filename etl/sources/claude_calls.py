@@ -68,7 +68,9 @@ class Calls:
         searches = usage.get("server_tool_use")
         return CallRow(
             document=self._document,
-            call_key=hash64(key if call.line.message_id or call.line.uuid else f"{self._document} {key}"),
+            call_key=hash64(
+                key if call.line.message_id or call.line.uuid else f"{self._document} {key}"
+            ),
             session_id=call.session_id,
             sent_at=call.sent_at,
             cwd=call.line.cwd,

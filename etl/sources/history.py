@@ -10,7 +10,9 @@ from etl.tables import CatalogueRow
 
 def flatten(document: Document, lines: Lines) -> None:
     """Flatten the history: one catalogue row a prompt."""
+    count = size = 0
     for line in lines:
+        count, size = line.number, line.offset + len(line.raw)
         records, rejects = parse(line)
         for offset, reason, sample in rejects:
             document.reject(line.number, offset, reason, sample)
@@ -20,6 +22,7 @@ def flatten(document: Document, lines: Lines) -> None:
                 document.unknown["history line without a prompt"] += 1
             else:
                 document.catalogue(row)
+    document.set_readable(turns=0, lines=count, size=size, digest=0)
 
 
 def _row(document: Document, number: int, record: dict[str, Any]) -> CatalogueRow | None:

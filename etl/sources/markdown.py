@@ -111,7 +111,7 @@ def _fence_end(lines: list[str], opened: int) -> int:
 
 
 def _set_readable(document: Document, text: str, *, turns: int) -> None:
-    document.set_markdown(
+    document.set_readable(
         turns=turns, lines=_count_lines(text), size=len(text.encode()), digest=markdown_hash(text)
     )
 

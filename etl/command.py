@@ -1,0 +1,133 @@
+"""The etl's command line: options, progress on stderr, a summary on stdout."""
+
+import sys
+import time
+from dataclasses import asdict
+
+import click
+import orjson
+
+from etl.pipeline import Report, run
+from etl.writer import writer_id
+from sjduck.errors import SjduckError
+from sjduck.settings import SOURCE_KINDS, load
+
+
+@click.command(name="sjduck etl", context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--archive", metavar="DIR", help="The archive's folder.")
+@click.option(
+    "--source",
+    "sources",
+    multiple=True,
+    metavar="KIND=PATH",
+    help=f"Take in this tree instead of the configured ones; KIND: {', '.join(SOURCE_KINDS)}.",
+)
+@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+def command(archive: str | None, sources: tuple[str, ...], *, quiet: bool, as_json: bool) -> None:
+    """Take in what is new in the sources and publish a snapshot."""
+    settings = load(archive=archive, sources=sources)
+    with _Progress(quiet=quiet) as progress:
+        report = run(settings, writer_id(), progress)
+    for warning in report.warnings:
+        click.echo(f"sjduck: {warning}", err=True)
+    click.echo(orjson.dumps(asdict(report)).decode() if as_json else summary(report))
+
+
+def summary(report: Report) -> str:
+    """Return what a run did, for a person."""
+    speed = report.bytes / 1e6 / max(report.seconds, 1e-9)
+    counts = {
+        "new": report.new,
+        "changed": report.changed,
+        "unchanged": report.unchanged,
+        "gone": report.gone,
+    }
+    counted = ", ".join(f"{count:,} {what}" for what, count in counts.items())
+    lines = [f"{counted} in {report.seconds:.1f} s"]
+    if report.bytes:
+        lines.append(f"{report.bytes / 1e6:,.1f} MB taken in, {speed:,.0f} MB/s")
+    for count, what in (
+        (report.returned, "back again"),
+        (report.vanished, "vanished while the run was on"),
+        (report.unclaimed, "files that are no sessions"),
+    ):
+        if count:
+            lines.append(f"{count:,} {what}")
+    for counts, what in (
+        (report.rejected, "rejected"),
+        (report.skipped, "skipped"),
+        (report.unknown, "unknown"),
+    ):
+        lines += [f"{what}: {count:,} × {name}" for name, count in counts.most_common()]
+    lines.append(
+        f"snapshot {report.generation} in {report.archive}, {report.archive_bytes / 1e6:,.1f} MB"
+    )
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Run the command; return its exit code."""
+    try:
+        command.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        return 130
+    except SjduckError as error:
+        click.echo(f"sjduck: {error}", err=True)
+        return error.exit_code
+    return 0
+
+
+class _Progress:
+    """Progress on stderr: a bar at a terminal, a line now and then elsewhere."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+        )
+
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[speed]}"),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+            disable=quiet or not sys.stderr.isatty(),
+        )
+        self._task = self._bar.add_task("", total=None, speed="")
+        self._started = time.monotonic()
+        self._bytes = self._size = 0
+
+    def __enter__(self) -> "_Progress":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def waiting(self, message: str) -> None:
+        """Say what the run is doing, where it can't be counted."""
+        self._bar.update(self._task, description=message)
+
+    def begin(self, files: int, size: int) -> None:
+        """Say how much there is to take in."""
+        self._size = size
+        self._started = time.monotonic()
+        self._bar.update(self._task, description="taking in", total=files)
+
+    def advance(self, files: int, size: int) -> None:
+        """Say that a part of it is done."""
+        self._bytes += size
+        speed = self._bytes / 1e6 / max(time.monotonic() - self._started, 1e-9)
+        done = f"{self._bytes / 1e6:,.0f} of {self._size / 1e6:,.0f} MB, {speed:,.0f} MB/s"
+        self._bar.update(self._task, advance=files, speed=done)

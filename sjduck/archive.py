@@ -1,0 +1,253 @@
+"""A snapshot as a DuckDB connection: its tables and views, refreshed when a newer one appears."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import update_wrapper
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+from sjduck.errors import SjduckError
+from sjduck.snapshots import TABLES, Manifest, Segment, Snapshot, latest_key, read_snapshot
+from sjduck.sqlfiles import dictionary, sql
+
+if TYPE_CHECKING:
+    import duckdb
+
+Row = dict[str, Any]
+Answer = TypeVar("Answer")
+Parameters = ParamSpec("Parameters")
+_ATTEMPTS = 5
+_SETTINGS = (
+    "set autoinstall_known_extensions = false",
+    "set autoload_known_extensions = false",
+    "set enable_progress_bar = false",
+    # Every file of an archive is written once, so what is cached of it never goes stale.
+    "set parquet_metadata_cache = true",
+    "set validate_external_file_cache = 'NO_VALIDATION'",
+)
+
+
+class View:
+    """One snapshot, for the time of one question."""
+
+    def __init__(
+        self, snapshot: Snapshot, cursor: duckdb.DuckDBPyConnection, timezone: str
+    ) -> None:
+        self.snapshot = snapshot
+        self.timezone = timezone
+        self._cursor = cursor
+
+    def rows(self, query: str, **values: Any) -> list[Row]:
+        """Return all rows of one SELECT; `values` fill its `$name`s."""
+        result = self._cursor.execute(query, values)
+        names = [column[0] for column in result.description]
+        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+    def row(self, query: str, **values: Any) -> Row | None:
+        """Return the first row of one SELECT, or None."""
+        rows = self.rows(query, **values)
+        return rows[0] if rows else None
+
+    def file_of(self, table: str, document: Row) -> str | None:
+        """Return the Parquet file that holds a document's rows of one table."""
+        found = self.snapshot.segments[document["segment"]].tables.get(table)
+        return str(self.snapshot.root / found.path) if found else None
+
+
+class Archive:
+    """An archive opened for reading: the newest snapshot, or the one of a past moment.
+
+    Safe to share among threads; each question sees one whole snapshot.
+    """
+
+    def __init__(self, root: Path, *, timezone: str, as_of: datetime | None = None) -> None:
+        self.root = root
+        self.timezone = timezone
+        self.as_of = as_of
+        self._lock = RLock()
+        self._key: tuple[tuple[str, int], ...] | None = None
+        self._snapshot = Snapshot(root, ())
+        self._connection: duckdb.DuckDBPyConnection | None = None
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The snapshot that answers; looks for a newer one first."""
+        return self.ask(lambda view: view.snapshot)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever taken in."""
+        return not self.snapshot.manifests
+
+    def ask(self, question: Callable[[View], Answer]) -> Answer:
+        """Return what `question` finds on the newest snapshot.
+
+        A file that a newer snapshot has replaced meanwhile makes it start over on that one.
+        Raises SjduckError for what DuckDB can't do.
+        """
+        import duckdb
+
+        for attempt in range(_ATTEMPTS):
+            try:
+                with self._view() as view:
+                    return question(view)
+            except duckdb.IOException as error:
+                self.close()
+                if attempt == _ATTEMPTS - 1:
+                    raise _as_ours(error) from error
+            except duckdb.Error as error:
+                raise _as_ours(error) from error
+        raise AssertionError("unreachable")
+
+    def close(self) -> None:
+        """Give back the connection."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+            self._key = None
+
+    @contextmanager
+    def _view(self) -> Iterator[View]:
+        with self._lock:
+            key = latest_key(self.root)
+            stale = self._connection is None or (self.as_of is None and key != self._key)
+            if stale:
+                # Cursors of the older connection keep it alive until they are done.
+                self._snapshot = read_snapshot(self.root, as_of=self.as_of)
+                self._connection = connect(self._snapshot)
+                self._key = key
+            assert self._connection is not None
+            view = View(self._snapshot, self._connection.cursor(), self.timezone)
+        try:
+            yield view
+        finally:
+            view._cursor.close()
+
+
+def question(
+    answer: Callable[Concatenate[View, Parameters], Answer],
+) -> Callable[Concatenate[Archive, Parameters], Answer]:
+    """Let a function of one view be asked of an archive: all of it on one snapshot."""
+
+    def asked(archive: Archive, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
+        return archive.ask(lambda view: answer(view, *args, **kwargs))
+
+    update_wrapper(asked, answer)
+    return asked
+
+
+def _as_ours(error: duckdb.Error) -> SjduckError:
+    first_line = str(error).split("\n", 1)[0]
+    return SjduckError(f"the archive can't answer: {first_line}")
+
+
+def connect(snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
+    """Return an in-memory connection that shows `snapshot` through its tables and views.
+
+    Raises duckdb.IOException where a file of it is gone.
+    """
+    import duckdb
+
+    connection = duckdb.connect()
+    for setting in _SETTINGS:
+        connection.execute(setting)
+    _add_segments(connection, snapshot)
+    for table in dictionary():
+        connection.execute(f"create view stored_{table} as {_union(snapshot, table)}")
+    _materialise(
+        connection, "stored", "select * rename (file_index as segment) from stored_documents"
+    )
+    _materialise(connection, "catalogue", _live("catalogue"))
+    _materialise(connection, "copies", sql("snapshot/copies"))
+    _materialise(connection, "topics", sql("snapshot/topics"))
+    _materialise(connection, "documents", sql("views/documents"))
+    for table in ("blocks", "calls", "rejects"):
+        files = f"(select segment, file_index from files where name = '{table}') as files"
+        places = f"select document, file_index from documents join {files} using (segment)"
+        _materialise(connection, f"chosen_{table}", places)
+        connection.execute(f"create view {table} as {_chosen(table)}")
+    connection.execute(f"create view sessions as {sql('views/sessions')}")
+    return connection
+
+
+def _materialise(connection: duckdb.DuckDBPyConnection, name: str, query: str) -> None:
+    """Resolve a relation once a snapshot: questions then cost no more than a look-up."""
+    connection.execute(f"create table {name} as {query}")
+
+
+def _add_segments(connection: duckdb.DuckDBPyConnection, snapshot: Snapshot) -> None:
+    """Tell the connection which files there are, what is dead in them and what is gone.
+
+    `file_index` is a file's place among those of its table, as read_parquet counts them.
+    """
+    segments = snapshot.segments
+    writers = [(n, m.writer) for n, (m, _) in enumerate(_owned(snapshot))]
+    files = [
+        (table, number, file_index)
+        for table in TABLES
+        for file_index, number in enumerate(n for n, s in enumerate(segments) if table in s.tables)
+    ]
+    dead = [(number, d) for number, segment in enumerate(segments) for d in segment.dead]
+    gone = [(writer, d, datetime.fromisoformat(at)) for (writer, d), at in snapshot.gone.items()]
+    _fill(connection, "segments", ("segment integer", "writer varchar"), writers)
+    _fill(connection, "files", ("name varchar", "segment integer", "file_index integer"), files)
+    _fill(connection, "dead", ("segment integer", "document bigint"), dead)
+    _fill(connection, "gone", ("writer varchar", "document bigint", "gone_at timestamp"), gone)
+
+
+def _owned(snapshot: Snapshot) -> Iterator[tuple[Manifest, Segment]]:
+    for manifest in snapshot.manifests:
+        for segment in manifest.segments:
+            yield manifest, segment
+
+
+def _fill(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    columns: Sequence[str],
+    rows: Sequence[tuple[Any, ...]],
+) -> None:
+    connection.execute(f"create table {name} ({', '.join(columns)})")
+    if rows:
+        lists = {f"c{n}": list(values) for n, values in enumerate(zip(*rows, strict=True))}
+        unnested = ", ".join(f"unnest(${column})" for column in lists)
+        connection.execute(f"insert into {name} select {unnested}", lists)
+
+
+def _union(snapshot: Snapshot, table: str) -> str:
+    """Return the SELECT of every row of a table that the snapshot's files hold, dead or alive."""
+    files = [
+        str(snapshot.root / segment.tables[table].path)
+        for segment in snapshot.segments
+        if table in segment.tables
+    ]
+    if not files:
+        columns = ", ".join(f"null::{c.type} as {c.name}" for c in dictionary()[table].columns)
+        return f"select {columns}, null::integer as file_index where false"
+    listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+    return (
+        "select *, file_index::integer as file_index "
+        f"from read_parquet([{listed}], hive_partitioning = false)"
+    )
+
+
+def _chosen(table: str) -> str:
+    """Return the SELECT of a table's rows that belong to the documents that are read."""
+    return (
+        f"select * exclude (file_index) from stored_{table} as rows "
+        f"semi join chosen_{table} as chosen using (document, file_index)"
+    )
+
+
+def _live(table: str) -> str:
+    """Return the SELECT of a table's rows that are not dead."""
+    return (
+        f"select * exclude (file_index) from stored_{table} as rows anti join "
+        f"(select document, file_index from dead join files using (segment) "
+        f"where files.name = '{table}') as buried using (document, file_index)"
+    )

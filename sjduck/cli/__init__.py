@@ -1,0 +1,62 @@
+"""The command line: each command is imported when it runs."""
+
+import importlib
+import os
+import sys
+
+import click
+
+from sjduck import __version__
+from sjduck.errors import SjduckError
+
+# Command → (module, what it does): the help page needs no command's code.
+_COMMANDS = {
+    "etl": ("etl", "Take in what is new in the sources."),
+    "list": ("listing", "List what the archive holds."),
+    "get": ("reading", "Read a session, a plan, a memory or a note."),
+    "within": ("reading", "Find a text inside one document."),
+    "status": ("status", "Say what is here, from where, and what is lacking."),
+    "snapshots": ("status", "List the generations that --as-of can read."),
+}
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"sjduck.cli.{_COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, about) in _COMMANDS.items()])
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="sjduck %(version)s")
+def cli() -> None:
+    """Find again what you worked out with coding agents: on which machine, in which session."""
+
+
+def main() -> None:
+    """Run the command line; exits 0 answered, 1 failed, 2 bad usage, 3 nothing to read."""
+    try:
+        code = cli.main(standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except click.Abort:
+        code = 130
+    except SjduckError as error:
+        click.echo(f"sjduck: {error}", err=True)
+        code = error.exit_code
+    except BrokenPipeError:
+        # The reader has seen enough; nothing may be written at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)

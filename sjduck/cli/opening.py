@@ -1,0 +1,68 @@
+"""Open the archive for a command: the options that every question takes, and the first fill."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple
+
+import click
+
+from sjduck.archive import Archive
+from sjduck.errors import NothingToRead, SjduckError
+from sjduck.settings import Settings, load
+
+
+class Opened(NamedTuple):
+    """An open archive and the settings it was opened with."""
+
+    archive: Archive
+    settings: Settings
+
+
+def opens_archive(command: Callable[..., int | None]) -> Callable[..., None]:
+    """Give a command the options of every question, and call it with an open archive first."""
+
+    @click.option("--archive", metavar="DIR", help="The archive's folder.")
+    @click.option("--as-of", metavar="TIME", help="Read a past snapshot: an instant, a day, 2h.")
+    @click.option("--tz", metavar="ZONE", help="Zone of days and times, such as Europe/Berlin.")
+    @click.option("--no-fill", is_flag=True, help="Don't fill an archive that never was.")
+    @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
+    @wraps(command)
+    def opened(
+        *, archive: str | None, as_of: str | None, tz: str | None, no_fill: bool, **options: Any
+    ) -> None:
+        found = open_archive(archive, as_of=as_of, tz=tz, fill=not no_fill)
+        code = command(found, **options)
+        if code:
+            raise SystemExit(code)
+
+    return opened
+
+
+def open_archive(archive: str | None, *, as_of: str | None, tz: str | None, fill: bool) -> Opened:
+    """Return the archive, filled first where it never was; raises NothingToRead."""
+    from sjduck.periods import as_of_moment
+
+    settings = load(archive=archive, timezone=tz)
+    moment = as_of_moment(as_of, settings.timezone) if as_of else None
+    opened = Archive(settings.archive, timezone=settings.timezone, as_of=moment)
+    if not opened.is_empty:
+        return Opened(opened, settings)
+    if moment is not None:
+        raise SjduckError("no snapshot is that old; 'sjduck snapshots' lists those kept")
+    if not fill:
+        raise NothingToRead(f"no snapshot in {settings.archive}; run 'sjduck etl' to make one")
+    code = run_etl(["--archive", str(settings.archive)], stdout_too=False)
+    if code:
+        raise SystemExit(code)
+    opened.close()
+    return Opened(opened, settings)
+
+
+def run_etl(arguments: list[str], *, stdout_too: bool) -> int:
+    """Run etl as a process of its own; return its exit code."""
+    stdout = None if stdout_too else sys.stderr
+    return subprocess.run(
+        [sys.executable, "-m", "etl", *arguments], stdout=stdout, check=False
+    ).returncode

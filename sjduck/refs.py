@@ -1,0 +1,120 @@
+"""Refs: a handle, a whole session id, an `sj://` URI or a path → one document, or why not."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, unquote
+
+from sjduck.archive import Row, View
+from sjduck.bounds import Answer
+from sjduck.sqlfiles import sql
+
+_NOT_FOUND = "not found or outside the archive"
+_URI = "sj://"
+MAX_CANDIDATES = 10
+
+
+def uri(row: Mapping[str, Any]) -> str:
+    """Return the URI of a document: `sj://<type>/<host>/<project>/<stem>` as its type has them."""
+    type_ = "transcript" if row["type"] == "subagent" else row["type"]
+    host, project = row["host"] or "-", row["project"] or "-"
+    parts = {
+        "transcript": (host, project),
+        "memory": (project,),
+        "note": (project,),
+    }.get(type_, (host,))
+    return _URI + "/".join(quote(part, safe="") for part in (type_, *parts, row["stem"]))
+
+
+def path_of(row: Mapping[str, Any]) -> str:
+    """Return where a document can be read: its archived readable, else its URI."""
+    return row["readable_path"] or uri(row)
+
+
+def resolve(view: View, ref: str) -> Row | Answer:
+    """Return the document that `ref` names, or an answer that carries `error`.
+
+    The document is the longest copy of its session; `also_on` lists the other hosts.
+    """
+    ref = ref.strip()
+    candidates = _candidates(view, ref) if ref else []
+    by_session: dict[str, list[Row]] = {}
+    for row in candidates:
+        by_session.setdefault(row["identity"], []).append(row)
+    if len(by_session) > 1:
+        return _ambiguous(view, ref, by_session)
+    if not by_session:
+        return _pointer(view, ref) or {"error": _NOT_FOUND, "ref": ref}
+    copies = next(iter(by_session.values()))
+    return {
+        **copies[0],
+        "also_on": sorted({c["host"] for c in copies[1:]} - {copies[0]["host"], None}),
+    }
+
+
+def is_answer(found: Row | Answer) -> bool:
+    """Tell an answer that carries `error` from a document."""
+    return "error" in found
+
+
+def _candidates(view: View, ref: str) -> list[Row]:
+    if ref.startswith(_URI):
+        return _by_uri(view, ref)
+    if "/" in ref or "\\" in ref:
+        return view.rows(sql("refs/by_path"), path=ref)
+    found = view.rows(sql("refs/by_id"), ref=ref, bare=ref.removeprefix("ses_"))
+    best = min((row["rank"] for row in found), default=0)
+    return [row for row in found if row["rank"] == best]
+
+
+def _by_uri(view: View, ref: str) -> list[Row]:
+    parts = [unquote(part) for part in ref.removeprefix(_URI).split("/")]
+    wanted: dict[str, str | None]
+    match parts:
+        case ["transcript", host, project, stem]:
+            wanted = {"host": host, "project": project, "stem": stem}
+        case ["memory" | "note", project, stem]:
+            wanted = {"host": None, "project": project, "stem": stem}
+        case ["plan" | "log" | "file", host, stem]:
+            wanted = {"host": host, "project": None, "stem": stem}
+        case _:
+            return []
+    return view.rows(sql("refs/by_uri"), type=parts[0], **wanted)
+
+
+def _pointer(view: View, ref: str) -> Answer | None:
+    """Point to the host of a session that only the catalogue knows."""
+    known = view.rows(sql("refs/in_catalogue"), ref=ref, bare=ref.removeprefix("ses_"))
+    if not known:
+        return None
+    row = known[0]
+    host = row["host"] or "the host it ran on"
+    return {
+        "error": "no transcript in this archive",
+        "sid": row["sid"],
+        "session_id": row["session_id"],
+        "host": row["host"],
+        "date": row["date"],
+        "topic": row["topic"],
+        "cwd": row["cwd"],
+        "hint": f"its transcript is not here; look on {host}, or run 'sjduck etl' there",
+    }
+
+
+def _ambiguous(view: View, ref: str, sessions: Mapping[str, list[Row]]) -> Answer:
+    firsts = [rows[0] for rows in sessions.values()]
+    shown = [
+        {
+            "type": row["type"],
+            "host": row["host"],
+            "project": row["project"],
+            "topic": row["topic"],
+            "session_id": row["session_id"],
+            "path": path_of(row),
+        }
+        for row in firsts[:MAX_CANDIDATES]
+    ]
+    return {
+        "error": f"ambiguous: {len(firsts)} different documents; use a whole session id or path",
+        "ref": ref,
+        "candidates": shown,
+    }

@@ -1,0 +1,14 @@
+-- One row a document that a URI names.
+select *, 0 as rank
+from documents
+where
+    (type = $type or $type = 'transcript' and type = 'subagent')
+    and stem = $stem
+    and ($host is null or coalesce(host, '-') = $host)
+    and ($project is null or coalesce(project, '-') = $project)
+order by
+    rank,
+    case when type in ('transcript', 'subagent') then lines end desc nulls last,
+    source_format = 'readable',
+    source_modified_at desc,
+    document
