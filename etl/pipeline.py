@@ -4,7 +4,7 @@ import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -22,7 +22,7 @@ from etl.flatten import Batch, Flattened, flatten_all, tasks
 from etl.lock import writer_lock
 from etl.merge import drop_dead, merge, merges
 from etl.segments import SegmentWriter
-from etl.state import State, Taken, drop_states, read_state, write_state
+from etl.state import State, Taken, drop_states, read_state, recover_state, write_state
 from sjduck import __version__
 from sjduck.errors import NothingToRead, SjduckError
 from sjduck.settings import Settings, Source
@@ -108,6 +108,8 @@ class _Run:
         self._manifest = manifests.current(self._root, writer)
         self._generation = manifests.next_generation(self._root, writer)
         self._state = self._read_state()
+        known = self._manifest.sources if self._manifest else {}
+        self._sources = named(settings.sources, known)
         self._gone = dict(self._manifest.gone) if self._manifest else {}
         self._segments: dict[str, Segment] = {
             segment.name: segment for segment in (self._manifest.segments if self._manifest else ())
@@ -121,7 +123,7 @@ class _Run:
     def report(self) -> Report:
         """Do the run."""
         self._progress.waiting("looking at the sources")
-        found = [discover(source) for source in self._readable_sources()]
+        found = [discover(source) for source in self._sources.values() if self._is_there(source)]
         with self._marked() as was_killed:
             work = self._choose(found)
             self._note_gone(found)
@@ -134,19 +136,17 @@ class _Run:
 
     # -- what there is to do --------------------------------------------------------------
 
-    def _readable_sources(self) -> list[Source]:
-        readable = []
-        for source in self._settings.sources:
-            if source.path.is_dir():
-                readable.append(source)
-            else:
-                self._report.warnings.append(f"{source.kind} source {source.path} is not there")
-        return readable
+    def _is_there(self, source: Source) -> bool:
+        if source.path.is_dir():
+            return True
+        self._report.warnings.append(f"{source.kind} source {source.path} is not there")
+        return False
 
     def _read_state(self) -> State:
         if self._manifest is None:
             return State({})
-        return read_state(self._root, self._writer, self._manifest.generation) or State({})
+        state = read_state(self._root, self._writer, self._manifest.generation)
+        return state or recover_state(self._root, self._manifest)
 
     def _choose(self, found: list[Found]) -> Work:
         """Return the files to take in, in the order of hosts and documents."""
@@ -295,10 +295,7 @@ class _Run:
             gone=self._gone,
             sources={
                 **(before.sources if before else {}),
-                **{
-                    source.name: {"kind": source.kind, "root": str(source.path)}
-                    for source in self._settings.sources
-                },
+                **{name: _place(source) for name, source in self._sources.items()},
             },
         )
         if before and (before.segments, before.gone) == (manifest.segments, manifest.gone):
@@ -327,6 +324,29 @@ class _Run:
         yield was_killed
         shutil.rmtree(self._scratch(), ignore_errors=True)
         mark.unlink(missing_ok=True)
+
+
+def named(sources: Iterable[Source], known: Mapping[str, Mapping[str, str]]) -> dict[str, Source]:
+    """Give each source the name that it had, else its own, else its kind with a number.
+
+    `known` are the sources of earlier runs by name: a name must not depend on which other
+    sources a run has.
+    """
+    names: dict[str, Source] = {}
+    for source in sources:
+        before = [name for name, place in known.items() if place == _place(source)]
+        name = source.name or next((n for n in before if n not in names), "")
+        count = 1
+        while not name or name in names:
+            candidate = source.kind if count == 1 else f"{source.kind}-{count}"
+            name = candidate if candidate not in known else ""
+            count += 1
+        names[name] = replace(source, name=name)
+    return names
+
+
+def _place(source: Source) -> dict[str, str]:
+    return {"kind": source.kind, "root": os.path.realpath(source.path)}
 
 
 def _batches(stream: bytes | str) -> Iterator[pa.RecordBatch]:

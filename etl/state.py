@@ -6,9 +6,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import orjson
+import pyarrow.parquet as pq
 
 from etl.files import write_whole
-from sjduck.snapshots import manifest_folder
+from sjduck.snapshots import Manifest, manifest_folder
 
 _RACY_NS = 2_000_000_000
 
@@ -70,6 +71,21 @@ def read_state(root: Path, writer: str, generation: int) -> State | None:
     except (OSError, orjson.JSONDecodeError, TypeError):
         return None
     return State({(entry.source, entry.path): entry for entry in taken})
+
+
+def recover_state(root: Path, manifest: Manifest) -> State:
+    """Return what a lost state can be told from the archive: what to replace, not what is new."""
+    names = {(source["kind"], source["root"]): name for name, source in manifest.sources.items()}
+    columns = ["document", "source_kind", "source_root", "source_path"]
+    files: dict[tuple[str, str], Taken] = {}
+    for segment in manifest.segments:
+        path = root / segment.tables["documents"].path
+        for row in pq.read_table(path, columns=columns).to_pylist():
+            name = names.get((row["source_kind"], row["source_root"]))
+            if name is not None and row["document"] not in segment.dead:
+                key = name, row["source_path"]
+                files[key] = Taken(*key, row["document"], segment.name, -1, 0, "", 0, 0.0)
+    return State(files)
 
 
 def write_state(root: Path, writer: str, generation: int, state: State, mode: int) -> None:

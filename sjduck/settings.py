@@ -21,13 +21,15 @@ _SOURCE_KEYS = {"kind", "path", "name", "host"}
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A tree that etl reads: `name` is unique among the sources, `host` where it is of one."""
+    """A tree that etl reads; `host` is whose it is where the tree itself does not say.
+
+    `name` keeps its documents the same ones when it moves; etl names those that have none.
+    """
 
     kind: str
-    name: str
     path: Path
     host: str
-    asked_for: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +63,9 @@ def load(
         host=host,
         timezone=check_timezone(timezone or config.get("timezone") or machine_timezone()),
         sources=(
-            _named(_flagged(flags, host))
+            tuple(_flagged(flags, host))
             if flags
-            else _named(_standing(config, environment, host, file))
+            else tuple(_standing(config, environment, host, file))
         ),
     )
 
@@ -144,13 +146,13 @@ def _archive(named: str | None) -> Path:
     return Path(os.path.abspath(path))
 
 
-def _source(kind: str, path: str, host: str, *, name: str = "", asked_for: bool = False) -> Source:
+def _source(kind: str, path: str, host: str, name: str = "") -> Source:
     if kind not in SOURCE_KINDS:
         near = difflib.get_close_matches(kind, SOURCE_KINDS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"kinds: {', '.join(SOURCE_KINDS)}"
         raise UsageError(f"unknown kind of source {kind!r}; {hint}")
     folder = Path(os.path.abspath(Path(path).expanduser()))
-    return Source(kind, name or kind, folder, host, asked_for)
+    return Source(kind, folder, host, name)
 
 
 def _flagged(flags: Iterable[str], host: str) -> list[Source]:
@@ -159,7 +161,7 @@ def _flagged(flags: Iterable[str], host: str) -> list[Source]:
         kind, sign, path = flag.partition("=")
         if not sign or not path:
             raise UsageError(f"can't take source {flag!r}; write KIND=PATH")
-        source = _source(kind, path, host, asked_for=True)
+        source = _source(kind, path, host)
         if not source.path.is_dir():
             raise UsageError(f"source {flag!r} is not a folder; check the path")
         sources.append(source)
@@ -177,8 +179,7 @@ def _standing(
                     entry["kind"],
                     entry["path"],
                     str(entry.get("host") or host),
-                    name=str(entry.get("name") or ""),
-                    asked_for=True,
+                    str(entry.get("name") or ""),
                 )
             )
         except UsageError as error:
@@ -189,7 +190,7 @@ def _standing(
         ("SCRUBJAY_MEMORY", "scrubjay-memory"),
     ):
         if path := environment.get(variable):
-            sources.append(_source(kind, path, host, asked_for=True))
+            sources.append(_source(kind, path, host))
     if config.get("this_machine", True):
         sources += [
             _source("claude", str(home), host)
@@ -217,17 +218,3 @@ def _apart(sources: list[Source]) -> list[Source]:
         if not (same or held):
             kept.append(source)
     return kept
-
-
-def _named(sources: list[Source]) -> tuple[Source, ...]:
-    """Give each source a name of its own: its kind, then kind-2, kind-3, …"""
-    taken: set[str] = set()
-    named = []
-    for source in sources:
-        name, count = source.name, 1
-        while name in taken:
-            count += 1
-            name = f"{source.name}-{count}"
-        taken.add(name)
-        named.append(Source(source.kind, name, source.path, source.host, source.asked_for))
-    return tuple(named)

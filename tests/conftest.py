@@ -31,10 +31,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Give the test an empty home, so that nothing of this machine is read or written."""
     folder = tmp_path / "home"
     folder.mkdir()
+    ours = ("SJDUCK_", "SJMCP_", "SCRUBJAY_", "XDG_", "CLAUDE_", "CODEX_")
     for name in list(os.environ):
-        if name.startswith(("SJDUCK_", "SJMCP_", "SCRUBJAY_", "XDG_", "CLAUDE_", "CODEX_")):
-            if name != "SJDUCK_CORPUS":
-                monkeypatch.delenv(name)
+        if name.startswith(ours) and name != "SJDUCK_CORPUS":
+            monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("SJDUCK_WRITER", "tester")
     monkeypatch.setenv("CLAUDE_HOST", "testhost")

@@ -1,7 +1,14 @@
 -- One row a live document: with the identity that its copies share and when its source went.
 with
     newest as (
-        select stored.*, segments.writer, gone.gone_at as source_gone_at
+        select
+            stored.*,
+            segments.writer,
+            gone.gone_at as source_gone_at,
+            case
+                when stored.type in ('memory', 'note') or stored.source_format = 'readable'
+                then regexp_extract(source_path, '([^/]+)/(?:notes/|memory/)?[^/]+$', 1)
+            end as project_key
         from stored
         join segments using (segment)
         left join dead on dead.segment = stored.segment and dead.document = stored.document
@@ -13,6 +20,7 @@ with
                 order by
                     case when stored.type in ('transcript', 'subagent') then stored.lines end
                     desc nulls last,
+                    gone.gone_at is not null,
                     stored.source_modified_at desc,
                     segments.writer
             )
@@ -37,17 +45,17 @@ select
     newest.* exclude (session_id),
     coalesce(newest.session_id, whole_ids.session_id) as session_id,
     case
-        when type in ('transcript', 'subagent')
+        when type = 'transcript'
         then
-            type
-            || ' '
-            || coalesce(
+            'transcript ' || coalesce(
                 newest.session_id,
                 whole_ids.session_id,
                 concat_ws(' ', newest.host, newest.sid, newest.stem)
             )
+        when type = 'subagent'
+        then concat_ws(' ', 'subagent', parent_session_id, newest.session_id)
         when type in ('memory', 'note')
-        then type || ' ' || regexp_extract(source_path, '([^/]+/(notes/)?[^/]+)$', 1)
+        then concat_ws(' ', type, project_key, stem)
         when type = 'plan'
         then type || ' ' || readable_hash
         else 'document ' || document

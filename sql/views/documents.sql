@@ -2,39 +2,28 @@
 with
     folders as (
         select
-            regexp_replace(cwd, '[^A-Za-z0-9-]', '-', 'g') as project_key,
+            regexp_replace(cwd, '[^A-Za-z0-9-]', '-', 'g') as slug,
             min(regexp_extract(cwd, '([^/\\]+)[/\\]*$', 1)) as project
         from copies
         where cwd is not null
-        group by project_key
+        group by slug
         having count(distinct regexp_extract(cwd, '([^/\\]+)[/\\]*$', 1)) = 1
-    ),
-    placed as (
-        select
-            copies.*,
-            case
-                when type in ('memory', 'note')
-                then regexp_extract(source_path, '([^/]+)/(?:notes/|memory/)?[^/]+$', 1)
-                when source_format = 'readable'
-                then regexp_extract(source_path, '([^/]+)/[^/]+$', 1)
-            end as project_key
-        from copies
     ),
     known as (
         select
-            placed.*,
+            copies.*,
             topics.topic as catalogue_topic,
             topics.logged_local,
             topics.logged_at,
             topics.is_history,
             topics.cwd as catalogue_cwd,
             topics.harness as catalogue_harness
-        from placed
+        from copies
         left join
             topics
-            on placed.type in ('transcript', 'subagent')
-            and topics.session_id = placed.session_id
-            and topics.host is not distinct from placed.host
+            on copies.type in ('transcript', 'subagent')
+            and topics.session_id = copies.session_id
+            and topics.host is not distinct from copies.host
     ),
     chosen as (
         select
@@ -140,5 +129,5 @@ select
     identity,
     segment
 from chosen
-left join folders on chosen.type in ('memory', 'note') and folders.project_key = chosen.project_key
+left join folders on chosen.type in ('memory', 'note') and folders.slug = chosen.project_key
 where place = 1
