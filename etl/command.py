@@ -22,13 +22,21 @@ from sjduck.settings import SOURCE_KINDS, load
     metavar="KIND=PATH",
     help=f"Take in this tree instead of the configured ones; KIND: {', '.join(SOURCE_KINDS)}.",
 )
+@click.option("--reindex", is_flag=True, help="Make the search index anew from the archive.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
-def command(archive: str | None, sources: tuple[str, ...], *, quiet: bool, as_json: bool) -> None:
+def command(
+    archive: str | None,
+    sources: tuple[str, ...],
+    *,
+    reindex: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
     """Take in what is new in the sources and publish a snapshot."""
     settings = load(archive=archive, sources=sources)
     with _Progress(quiet=quiet) as progress:
-        report = run(settings, writer_id(), progress)
+        report = run(settings, writer_id(), progress, reindex=reindex)
     for warning in report.warnings:
         click.echo(f"sjduck: {warning}", err=True)
     click.echo(orjson.dumps(asdict(report)).decode() if as_json else summary(report))

@@ -11,11 +11,15 @@ from typing import Any, NamedTuple, Protocol
 import orjson
 
 from etl.tables import BlockRow, CallRow, CatalogueRow, DocumentRow, RejectRow, Row
-from sjduck.readable import Layout, shown_text, tool_use_text
+from sjduck.readable import Layout, shown_text
 
 SAMPLE_CHARACTERS = 200
 SHORT_TOOL_INPUT = 1_000
 PROMPT_CHARACTERS = 2_000
+UNKNOWN_CHARACTERS = 60
+UNKNOWN_NAMES = 100
+# As milliseconds this is a day of 1973, as seconds one of the year 5138.
+_MILLISECONDS_FROM = 100_000_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _NAME_DATE = re.compile(r"^(\d{4})-(\d{2})-(\d{2})(?:_|$)")
@@ -86,18 +90,22 @@ def handle(session_id: str) -> str:
 
 
 def instant(value: Any) -> int | None:
-    """Return an ISO text or a number of milliseconds as microseconds since 1970, else None."""
+    """Return an instant as microseconds since 1970, None where it is none.
+
+    It is an ISO text, or a number of milliseconds; a number too small for that is of seconds.
+    """
     try:
         if isinstance(value, str):
             moment = datetime.fromisoformat(value)
-            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-            return (moment - _EPOCH) // _MICROSECOND
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            moment = _EPOCH + timedelta(milliseconds=value)
-            return (moment - _EPOCH) // _MICROSECOND
+            moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            is_seconds = abs(value) < _MILLISECONDS_FROM
+            moment = _EPOCH + timedelta(**{"seconds" if is_seconds else "milliseconds": value})
+        else:
+            return None
+        return (moment - _EPOCH) // _MICROSECOND
     except (ValueError, OverflowError):
-        pass
-    return None
+        return None
 
 
 def days_of_name(stem: str) -> int | None:
@@ -193,7 +201,7 @@ class Document:
             text = orjson.dumps(value).decode()
         except TypeError:
             text = as_json(value)
-        shown = tool_use_text(name, orjson.loads(text)).replace("\0", "")
+        shown = shown_text("tool_use", text, tool_name=name)
         signal = "medium" if len(shown) <= SHORT_TOOL_INPUT else "low"
         self._shown("assistant", shown, "tool_use", signal, line, text, name, use_id)
 
@@ -294,6 +302,12 @@ class Document:
         """Add one line of a log."""
         self._sink.add("catalogue", row, len(row.topic or ""))
 
+    def count_unknown(self, what: str) -> None:
+        """Count something that no rule knows, under a short name fit to be shown."""
+        name = "".join(c if c.isprintable() else "\ufffd" for c in what[:UNKNOWN_CHARACTERS])
+        known = name in self.unknown or len(self.unknown) < UNKNOWN_NAMES
+        self.unknown[name if known else "more kinds"] += 1
+
     def reject(self, line: int | None, offset: int | None, reason: str, sample: str = "") -> None:
         """Keep what could not be taken in, with the reason."""
         self.rejected[reason] += 1
@@ -351,8 +365,11 @@ class Document:
 
 
 def as_json(value: Any) -> str:
-    """Return JSON of a value that orjson can't write (whole numbers over 64 bits)."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """Return a JSON value as compact text, nested however deep; raises RecursionError."""
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _year(started_at: int | None, name_date: int | None) -> int:

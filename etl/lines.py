@@ -9,16 +9,25 @@ from typing import Any, BinaryIO, NamedTuple
 import orjson
 
 MAX_LINE_BYTES = 256 * 1024 * 1024
-_PADDING = b"\0 \t\r\n\v\f"
+# Looking for what is whole behind a tear costs time: a line with more tears is given up.
+MAX_TEARS = 50
 _BOM = b"\xef\xbb\xbf"
-_RECORD_TYPES = frozenset(
-    {
-        "user", "assistant", "system", "summary", "attachment", "progress", "queue-operation",
-        "file-history-snapshot", "ai-title", "custom-title", "last-prompt",
-    }
-)  # fmt: skip
-_RECORD_START = re.compile(r'\{\s*"(?:parentUuid|type|uuid|sessionId|isSidechain|timestamp)"')
-_DECODER = json.JSONDecoder(strict=False)
+_LFS_POINTER = "version https://git-lfs"
+# What may stand between two records: padding after a crash, white space, a BOM.
+_GAP = re.compile(r"[\0\s\ufeff]*")
+# Inside a text the quote would be escaped.
+_OBJECT_START = re.compile(r'\{\s*"\w+"\s*:')
+_RECORD_KEYS = frozenset({"uuid", "sessionId", "timestamp", "leafUuid", "messageId"})
+
+
+def _whole_number(digits: str) -> int | float:
+    """Return a number as orjson does: over 64 bits as a float."""
+    return int(digits) if len(digits) < 19 else float(digits)
+
+
+_DECODER = json.JSONDecoder(
+    strict=False, parse_int=_whole_number, parse_constant=lambda _constant: None
+)
 
 
 class RawLine(NamedTuple):
@@ -37,7 +46,7 @@ class Lines:
         self._digest = sha256()
 
     def __iter__(self) -> Iterator[RawLine]:
-        """Yield each line that is not blank."""
+        """Yield each line; one over MAX_LINE_BYTES is yielded in pieces."""
         offset = 0
         number = 0
         continued = False
@@ -70,78 +79,95 @@ class Reject(NamedTuple):
 def parse(line: RawLine) -> tuple[list[Any], list[Reject]]:
     """Return the JSON objects of a line and what is left of it that is none."""
     try:
-        return _records(orjson.loads(line.raw), line)
+        value = orjson.loads(line.raw)
     except orjson.JSONDecodeError:
         return _salvage(line)
-
-
-def _records(value: Any, line: RawLine) -> tuple[list[Any], list[Reject]]:
     if isinstance(value, dict):
         return [value], []
-    if isinstance(value, list):
-        records = [item for item in value if isinstance(item, dict)]
-        if records and len(records) == len(value):
-            return records, []
-    return [], [Reject(line.offset, "not a JSON object", _sample(line.raw))]
+    records = _records(value)
+    if records is None:
+        sample = line.raw[:400].decode("utf-8", "replace")[:200]
+        return [], [Reject(line.offset, "not a JSON object", sample)]
+    return records, []
+
+
+def _records(value: Any) -> list[Any] | None:
+    """Return a JSON object, or an array of them, as records; None for anything else."""
+    records = value if isinstance(value, list) else [value]
+    return records if records and all(isinstance(item, dict) for item in records) else None
 
 
 def _salvage(line: RawLine) -> tuple[list[Any], list[Reject]]:
-    raw = line.raw.removeprefix(_BOM).strip(_PADDING)
-    if not raw:
-        if b"\0" in line.raw:
-            return [], [Reject(line.offset, "NUL bytes", "")]
-        return [], []
-    text = raw.decode("utf-8", "replace")
-    if text.startswith("version https://git-lfs"):
-        return [], [Reject(line.offset, "git-lfs pointer", text)]
+    text = line.raw.decode("utf-8", "surrogateescape")
+    if text.startswith(_LFS_POINTER):
+        return [], [Reject(line.offset, "git-lfs pointer", _whole_text(text[:200]))]
     records: list[Any] = []
     rejects: list[Reject] = []
-    at = 0
+    offset, counted = line.offset, 0
+    at = _after_gap(text, 0)
+    if at == len(text) and "\0" in text:
+        return [], [Reject(offset, "NUL bytes", "")]
     while at < len(text):
-        try:
-            value, end = _DECODER.raw_decode(text, at)
-            found, bad = _records(_without_surrogates(value), line)
-            records += found
-            rejects += bad
-        except RecursionError:
-            rejects.append(Reject(line.offset, "nested too deeply", text[at : at + 200]))
-            break
-        except ValueError:
-            end = _next_record(text, at)
-            reason = "torn line" if text.startswith("{", at) else "not JSON"
-            offset = line.offset + len(text[:at].encode())
-            rejects.append(Reject(offset, reason, _printable(text[at:end])))
-        at = end + len(text[end:]) - len(text[end:].lstrip("\0 \t\r\n"))
+        found, reason, end = _piece(text, at)
+        records += found
+        if reason:
+            end = end if len(rejects) < MAX_TEARS else len(text)
+            offset += len(text[counted:at].encode("utf-8", "surrogateescape"))
+            counted = at
+            rejects.append(Reject(offset, reason, _whole_text(text[at : min(end, at + 200)])))
+        at = _after_gap(text, end)
     return records, rejects
 
 
+def _piece(text: str, at: int) -> tuple[list[Any], str | None, int]:
+    """Return the records that begin at a place, or why there are none, and where they end."""
+    try:
+        value, end = _DECODER.raw_decode(text, at)
+        records = _records(_whole_text(value))
+    except RecursionError:
+        return [], "nested too deeply", len(text)
+    except ValueError:
+        reason = "torn line" if text[at] == "{" else "not JSON"
+        return [], reason, _next_record(text, at)
+    if records is None:
+        return [], "not a JSON object", end
+    return records, None, end
+
+
 def _next_record(text: str, at: int) -> int:
-    """Return where the next whole record begins inside a torn line, else the line's end."""
-    for match in _RECORD_START.finditer(text, at + 1):
+    """Return where the next whole record begins after a tear, else the text's end.
+
+    An object inside a torn one is no record: it is followed by more of the torn one.
+    """
+    tears = 0
+    while tears < MAX_TEARS and (match := _OBJECT_START.search(text, at + 1)):
+        at = match.start()
         try:
-            value, _ = _DECODER.raw_decode(text, match.start())
+            value, end = _DECODER.raw_decode(text, at)
         except (ValueError, RecursionError):
+            tears += 1
             continue
-        if isinstance(value, dict) and value.get("type") in _RECORD_TYPES:
-            return match.start()
+        follows = _after_gap(text, end)
+        following = text[follows : follows + 1]
+        if following in ("", "{") and not _RECORD_KEYS.isdisjoint(value):
+            return at
+        at = end - 1
     return len(text)
 
 
-def _without_surrogates(value: Any) -> Any:
+def _after_gap(text: str, at: int) -> int:
+    match = _GAP.match(text, at)
+    return match.end() if match else at
+
+
+def _whole_text(value: Any) -> Any:
+    """Return a JSON value whose texts can be written: half a surrogate pair becomes U+FFFD."""
     if isinstance(value, str):
         if value.isascii():
             return value
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+        return {_whole_text(key): _whole_text(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_without_surrogates(item) for item in value]
+        return [_whole_text(item) for item in value]
     return value
-
-
-def _sample(raw: bytes) -> str:
-    return _printable(raw[:400].decode("utf-8", "replace"))
-
-
-def _printable(text: str) -> str:
-    return text[:200].encode("utf-8", "replace").decode()

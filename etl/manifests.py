@@ -84,12 +84,13 @@ def orphans(root: Path, writer: str) -> list[Path]:
         if (manifest := read_manifest(root, writer, number))
         for path in _paths(manifest)
     }
-    return [
+    files = [
         file
         for table in TABLES
         for file in sorted((root / table).glob(f"host=*/year=*/{writer}-*.parquet"))
-        if file.relative_to(root).as_posix() not in used
     ]
+    files += sorted((root / "index" / writer).glob("*.duckdb*"))
+    return [file for file in files if file.relative_to(root).as_posix() not in used]
 
 
 def sweep(root: Path, files: Iterable[Path]) -> int:
@@ -115,4 +116,5 @@ def current(root: Path, writer: str) -> Manifest | None:
 
 
 def _paths(manifest: Manifest) -> set[str]:
-    return {file.path for segment in manifest.segments for file in segment.tables.values()}
+    segments = {file.path for segment in manifest.segments for file in segment.tables.values()}
+    return segments | {index.path for index in manifest.indexes}

@@ -11,14 +11,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
+import duckdb
 import orjson
 import pyarrow as pa
 
-from etl import manifests
+from etl import indexing, manifests
 from etl.discover import Found, discover
 from etl.document import Claim, SourceFile
 from etl.files import Modes, make_folder, open_root, write_whole
 from etl.flatten import Batch, Flattened, flatten_all, tasks
+from etl.index import build_index
 from etl.lock import writer_lock
 from etl.merge import drop_dead, merge, merges
 from etl.segments import SegmentWriter
@@ -26,7 +28,7 @@ from etl.state import State, Taken, drop_states, read_state, recover_state, writ
 from sjduck import __version__
 from sjduck.errors import NothingToRead, SjduckError
 from sjduck.settings import Settings, Source
-from sjduck.snapshots import Manifest, Segment, manifest_folder, read_snapshot, utc_now
+from sjduck.snapshots import IndexFile, Manifest, Segment, manifest_folder, read_snapshot, utc_now
 
 LOCK_WAIT_S = 600.0
 
@@ -68,14 +70,17 @@ class Report:
     skipped: Counter[str] = field(default_factory=Counter)
     unclaimed: int = 0
     merged: int = 0
+    indexed: int = 0
     warnings: list[str] = field(default_factory=list)
 
 
 Work = list[tuple[Claim, SourceFile, bool]]
 
 
-def run(settings: Settings, writer: str, progress: Progress) -> Report:
+def run(settings: Settings, writer: str, progress: Progress, *, reindex: bool = False) -> Report:
     """Take in what is new in all sources and publish it; return what was done.
+
+    `reindex` makes the whole search index anew from the archive.
 
     Raises NothingToRead where no source can be read, ArchiveUnusable where the archive can't
     be written or is of a newer format, LockHeld where another run does not end.
@@ -89,7 +94,7 @@ def run(settings: Settings, writer: str, progress: Progress) -> Report:
     os.umask(0o777 & ~modes.folder)
     progress.waiting("waiting for another run of this writer")
     with writer_lock(settings.archive, writer, modes, wait_s=LOCK_WAIT_S):
-        report = _Run(settings, writer, modes, progress).report()
+        report = _Run(settings, writer, modes, progress, reindex=reindex).report()
         report.seconds = round(time.perf_counter() - started, 3)
         _write_last_run(settings.archive, report, modes)
     return report
@@ -98,12 +103,21 @@ def run(settings: Settings, writer: str, progress: Progress) -> Report:
 class _Run:
     """A run that holds the writer's lock."""
 
-    def __init__(self, settings: Settings, writer: str, modes: Modes, progress: Progress) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        writer: str,
+        modes: Modes,
+        progress: Progress,
+        *,
+        reindex: bool,
+    ) -> None:
         self._root = settings.archive
         self._settings = settings
         self._writer = writer
         self._modes = modes
         self._progress = progress
+        self._reindex = reindex
         self._folder = manifest_folder(self._root, writer)
         self._manifest = manifests.current(self._root, writer)
         self._generation = manifests.next_generation(self._root, writer)
@@ -113,6 +127,9 @@ class _Run:
         self._gone = dict(self._manifest.gone) if self._manifest else {}
         self._segments: dict[str, Segment] = {
             segment.name: segment for segment in (self._manifest.segments if self._manifest else ())
+        }
+        self._indexes: dict[str, IndexFile] = {
+            index.path: index for index in (self._manifest.indexes if self._manifest else ())
         }
         self._written = 0
         self._failed = 0
@@ -129,9 +146,12 @@ class _Run:
             self._note_gone(found)
             self._take_in(work)
             self._merge()
+            self._index()
             self._publish()
             self._clean(was_killed=was_killed)
-        self._report.archive_bytes = sum(segment.bytes for segment in self._segments.values())
+        self._report.archive_bytes = sum(s.bytes for s in self._segments.values()) + sum(
+            index.bytes for index in self._indexes.values()
+        )
         return self._report
 
     # -- what there is to do --------------------------------------------------------------
@@ -243,6 +263,7 @@ class _Run:
             path=file.claim.path,
             document=file.document,
             segment=writers[file.year].name,
+            index="",
             size=file.source.size,
             mtime_ns=file.source.mtime_ns,
             digest=file.digest,
@@ -255,6 +276,10 @@ class _Run:
         if segment is not None:
             dead = segment.dead | {before.document}
             self._segments[segment.name] = replace(segment, dead=dead)
+        index = self._indexes.get(before.index)
+        if index is not None:
+            dead = index.dead | {before.document}
+            self._indexes[index.path] = replace(index, dead=dead)
 
     def _close(self, writers: dict[int, SegmentWriter]) -> None:
         for writer in writers.values():
@@ -283,6 +308,29 @@ class _Run:
             self._state.moved({segment.name: merged.name for segment in chosen})
             self._report.merged += len(chosen)
 
+    def _index(self) -> None:
+        """Index what no index file holds, together with what small files hold."""
+        there = [] if self._reindex else indexing.usable(self._root, self._indexes.values())
+        alive = [index for index in there if index.live_documents > 0]
+        is_adding = bool(indexing.unindexed(self._state, alive))
+        keep = indexing.kept(alive, is_adding=is_adding)
+        documents = indexing.unindexed(self._state, keep)
+        self._indexes = {index.path: index for index in keep}
+        parts = indexing.parts(self._state, self._segments.values(), documents)
+        if not parts:
+            return
+        self._progress.waiting(f"indexing {len(documents):,} documents")
+        path = f"index/{self._writer}/{self._writer}-{self._generation:08d}.duckdb"
+        try:
+            built = build_index(self._root, self._modes, path, parts, self._scratch())
+        except (SjduckError, duckdb.Error) as error:
+            self._report.warnings.append(f"not indexed, the next run tries again: {error}")
+            return
+        if built is not None:
+            self._indexes[path] = built
+            self._state.indexed(documents, path)
+            self._report.indexed = built.documents
+
     def _publish(self) -> None:
         before = self._manifest
         manifest = Manifest(
@@ -292,13 +340,14 @@ class _Run:
             created_at=utc_now(),
             sjduck=__version__,
             segments=tuple(sorted(self._segments.values(), key=lambda segment: segment.name)),
+            indexes=tuple(sorted(self._indexes.values(), key=lambda index: index.path)),
             gone=self._gone,
             sources={
                 **(before.sources if before else {}),
                 **{name: _place(source) for name, source in self._sources.items()},
             },
         )
-        if before and (before.segments, before.gone) == (manifest.segments, manifest.gone):
+        if before and _content(before) == _content(manifest):
             self._report.generation = before.generation
             write_state(self._root, self._writer, before.generation, self._state, self._modes.file)
             return
@@ -324,6 +373,10 @@ class _Run:
         yield was_killed
         shutil.rmtree(self._scratch(), ignore_errors=True)
         mark.unlink(missing_ok=True)
+
+
+def _content(manifest: Manifest) -> tuple[object, ...]:
+    return manifest.segments, manifest.indexes, manifest.gone
 
 
 def named(sources: Iterable[Source], known: Mapping[str, Mapping[str, str]]) -> dict[str, Source]:

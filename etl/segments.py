@@ -16,7 +16,7 @@ from sjduck.snapshots import Segment, TableFile, folder_of
 
 # Small enough that one document is read without unpacking megabytes of its neighbours, large
 # enough to compress; measured on real sessions.
-ROW_GROUP_BYTES = 4 * 1024 * 1024
+ROW_GROUP_BYTES = 1024 * 1024
 ROW_GROUP_ROWS = 50_000
 _PLAIN_COLUMNS = frozenset({"text", "uuid", "seq", "line_start", "line_end", "call_key"})
 

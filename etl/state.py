@@ -25,6 +25,7 @@ class Taken:
     path: str
     document: int
     segment: str
+    index: str
     size: int
     mtime_ns: int
     digest: str
@@ -57,6 +58,12 @@ class State:
             if taken.segment in segments:
                 self.files[key] = replace(taken, segment=segments[taken.segment])
 
+    def indexed(self, documents: set[int], index: str) -> None:
+        """Note which index file holds documents now."""
+        for key, taken in self.files.items():
+            if taken.document in documents:
+                self.files[key] = replace(taken, index=index)
+
 
 def state_path(root: Path, writer: str, generation: int) -> Path:
     """Return where the state that belongs to a generation lies."""
@@ -84,7 +91,7 @@ def recover_state(root: Path, manifest: Manifest) -> State:
             name = names.get((row["source_kind"], row["source_root"]))
             if name is not None and row["document"] not in segment.dead:
                 key = name, row["source_path"]
-                files[key] = Taken(*key, row["document"], segment.name, -1, 0, "", 0, 0.0)
+                files[key] = Taken(*key, row["document"], segment.name, "", -1, 0, "", 0, 0.0)
     return State(files)
 
 

@@ -7,7 +7,7 @@ writes the same lines from stored blocks. Both go by `shown_text`, so they canno
 import re
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
@@ -43,12 +43,22 @@ def is_shown_user_text(text: str) -> bool:
     return not text.startswith(("<", "Caveat")) and not text.isspace() and text != ""
 
 
-def tool_use_text(name: str | None, tool_input: Any) -> str:
+def _tool_use_text(name: str | None, tool_input: str) -> str:
     """Return how a tool's call is shown: its command verbatim, else its input as JSON."""
-    command = tool_input.get("command") if isinstance(tool_input, dict) else None
-    if isinstance(command, str):
-        return f"**→ {name}**\n\n{_fence('bash', command)}"
-    return f"**→ {name}**\n\n{_fence('json', compact_json(tool_input))}"
+    command = _command(tool_input)
+    fence = _fence("json", tool_input) if command is None else _fence("bash", command)
+    return f"**→ {name}**\n\n{fence}"
+
+
+def _command(tool_input: str) -> str | None:
+    if '"command"' not in tool_input:
+        return None
+    try:
+        value = orjson.loads(tool_input)
+    except orjson.JSONDecodeError:
+        return None
+    command = value.get("command") if isinstance(value, dict) else None
+    return command if isinstance(command, str) else None
 
 
 def shown_text(
@@ -56,15 +66,10 @@ def shown_text(
 ) -> str:
     """Return a stored block as the readable shows it, NULs left out."""
     if kind == "tool_use":
-        text = tool_use_text(tool_name, orjson.loads(text))
+        text = _tool_use_text(tool_name, text)
     elif kind == "tool_result":
         text = f"**⎿ {'error' if is_error else 'output'}:**\n\n{_fence('text', text)}"
     return text.replace("\0", "")
-
-
-def compact_json(value: Any) -> str:
-    """Return `value` as one line of JSON."""
-    return orjson.dumps(value).decode()
 
 
 def _fence(language: str, text: str) -> str:
@@ -131,6 +136,14 @@ def header(first_shown_prompt: str | None, turns: int) -> list[str]:
     return [f"# {title(first_shown_prompt if turns else None)}", "", f"_{turns} turns_", ""]
 
 
+class Piece(NamedTuple):
+    """Consecutive lines of a readable, and the block they are of (None: a heading)."""
+
+    first: int
+    text: str
+    block: Block | None
+
+
 class Line(NamedTuple):
     """One line of a readable and the block it is of (None: a heading or a separator)."""
 
@@ -139,22 +152,32 @@ class Line(NamedTuple):
     block: Block | None
 
 
-def numbered_lines(blocks: Iterable[Block]) -> Iterator[Line]:
-    """Write the lines of consecutive shown blocks, headings and separators included.
+def pieces(blocks: Iterable[Block]) -> Iterator[Piece]:
+    """Write consecutive shown blocks, the headings of their turns between them.
 
     Begins with the first block's heading where that block opens its turn, as it does unless
     an earlier block of the same turn is among `blocks`.
     """
     turn: int | None = 0
     for block in blocks:
-        if block.kind != "markdown":
-            if block.turn != turn:
-                yield Line(block.line_start - 2, _HEADINGS[block.role or "assistant"], None)
-            yield Line(block.line_start - 1, "", None)
+        if block.kind != "markdown" and block.turn != turn:
+            yield Piece(block.line_start - 2, _HEADINGS[block.role or "assistant"], None)
             turn = block.turn
         shown = shown_text(
             block.kind, block.text, tool_name=block.tool_name, is_error=block.is_error
         )
-        lines = shown.split("\n")[: block.line_end - block.line_start + 1]
-        for number, text in enumerate(lines, block.line_start):
+        yield Piece(block.line_start, shown, block)
+
+
+def numbered_lines(blocks: Iterable[Block]) -> Iterator[Line]:
+    """Write the lines of consecutive shown blocks, headings and separators included."""
+    for piece in pieces(blocks):
+        block = piece.block
+        if block is None:
+            yield Line(piece.first, piece.text, None)
+            continue
+        if block.kind != "markdown":
+            yield Line(piece.first - 1, "", None)
+        lines = piece.text.split("\n")[: block.line_end - block.line_start + 1]
+        for number, text in enumerate(lines, piece.first):
             yield Line(number, text, block)

@@ -53,6 +53,22 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexFile:
+    """A search index over some of a writer's documents, and which of them are dead in it."""
+
+    path: str
+    documents: int
+    bytes: int
+    sha256: str
+    dead: frozenset[int] = frozenset()
+
+    @property
+    def live_documents(self) -> int:
+        """Documents in it that are not dead."""
+        return self.documents - len(self.dead)
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """One generation of one writer: complete, so that a reader needs no other."""
 
@@ -62,6 +78,7 @@ class Manifest:
     created_at: datetime
     sjduck: str
     segments: tuple[Segment, ...]
+    indexes: tuple[IndexFile, ...] = ()
     gone: Mapping[int, str] = field(default_factory=dict)
     sources: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -75,6 +92,16 @@ class Manifest:
             "created_at": self.created_at.isoformat(),
             "sjduck": self.sjduck,
             "segments": [_segment_body(segment) for segment in self.segments],
+            "indexes": [
+                {
+                    "path": index.path,
+                    "documents": index.documents,
+                    "bytes": index.bytes,
+                    "sha256": index.sha256,
+                    "dead": sorted(index.dead),
+                }
+                for index in self.indexes
+            ],
             "gone": {str(document): at for document, at in sorted(self.gone.items())},
             "sources": self.sources,
         }
@@ -248,6 +275,9 @@ def _manifest(body: Mapping[str, Any]) -> Manifest:
                 dead=frozenset(segment["dead"]),
             )
             for segment in body["segments"]
+        ),
+        indexes=tuple(
+            IndexFile(**{**index, "dead": frozenset(index["dead"])}) for index in body.get("indexes", ())
         ),
         gone={int(document): at for document, at in body["gone"].items()},
         sources=body["sources"],
