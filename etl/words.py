@@ -30,7 +30,8 @@ class Words:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
-        self._categories = pl.Categories.random()
+        # Ids are by the order of appearance; they last as long as a series of the type does.
+        self._ids = pl.Series([], dtype=pl.Categorical(pl.Categories.random()))
         self._texts: list[str] = []
         self._places: list[int] = []
         self._characters = 0
@@ -63,7 +64,7 @@ class Words:
         """Write what is left, and the lexicon: words in the order of their ids, many to a row."""
         self._flush()
         lexicon = pl.select(word_id=pl.int_range(self._known(), dtype=pl.UInt32)).with_columns(
-            word=pl.col("word_id").cat.to(pl.Categorical(self._categories)).cast(pl.String)
+            word=pl.col("word_id").cat.to(self._ids.dtype).cast(pl.String)
         )
         rows = lexicon.group_by(
             first_id=pl.col("word_id") // _WORDS_A_ROW * _WORDS_A_ROW, maintain_order=True
@@ -87,8 +88,7 @@ class Words:
 
     def _known(self) -> int:
         """Return how many words have an id."""
-        probe = pl.Series([""]).cast(pl.Categorical(self._categories))
-        return int(probe.to_physical()[0])
+        return int(pl.Series([""]).cast(self._ids.dtype).to_physical()[0])
 
     def _cut(self) -> None:
         """Cut the gathered texts into words and hold each with its place."""
@@ -98,7 +98,7 @@ class Words:
             {"place": pl.Series(self._places, dtype=pl.UInt64), "text": self._texts}
         )
         self._texts, self._places, self._characters = [], [], 0
-        word_id = pl.col("word").cast(pl.Categorical(self._categories)).to_physical()
+        word_id = pl.col("word").cast(self._ids.dtype).to_physical()
         above = 2 ** (_LINE_BITS + _SLOT_BITS)
         keys = cut(texts).select(word_id.cast(pl.UInt64) * above + pl.col("place")).to_series()
         self._keys.append(keys)
