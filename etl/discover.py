@@ -1,9 +1,11 @@
 """Walk a source's tree and find the files that it claims."""
 
+import errno
 import os
 import stat
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from etl.document import Claim, SourceFile
@@ -58,55 +60,92 @@ class _Walk:
     def below(
         self, root: str, only: tuple[str, ...] | None
     ) -> Iterator[tuple[str, os.stat_result]]:
-        """Yield each regular file as its path under `root`, with its status."""
-        pending = [("", root)]
-        while pending:
-            path, folder = pending.pop()
-            for entry in self._entries(folder):
-                if not path and only is not None and entry.name not in only:
-                    continue
-                name = f"{path}/{entry.name}" if path else entry.name
+        """Yield each regular file as its path under `root`, with its status.
+
+        Links come last, so that what they lead to has its own path where it has one.
+        """
+        folders = [("", root)]
+        links: list[tuple[str, os.DirEntry[str]]] = []
+        with suppress(OSError):
+            self._note(os.stat(root))
+        while folders or links:
+            if folders:
+                path, folder = folders.pop()
+                entries = self._entries(folder, only if not path else None)
+                links += [(path, entry) for entry in reversed(entries) if entry.is_symlink()]
+                entries = [entry for entry in entries if not entry.is_symlink()]
+            else:
+                path, link = links.pop()
+                entries = [link]
+            for entry in entries:
                 status = self._status(entry)
+                name = f"{path}/{entry.name}" if path else entry.name
                 if status is None:
                     continue
                 if stat.S_ISDIR(status.st_mode):
-                    pending.append((name, entry.path))
+                    folders.append((name, entry.path))
                 else:
                     yield name, status
 
-    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
+    def _entries(self, folder: str, only: tuple[str, ...] | None) -> list[os.DirEntry[str]]:
+        """Return a folder's entries, sorted by name; of a root's only those that matter."""
         try:
-            with os.scandir(folder) as entries:
-                return sorted(entries, key=lambda entry: entry.name)
+            with os.scandir(folder) as scanned:
+                entries = sorted(scanned, key=lambda entry: entry.name)
         except FileNotFoundError:
             self._found.failures.append(f"{folder}: gone while it was read")
         except OSError as error:
             self._found.failures.append(f"{folder}: {error.strerror}")
+        else:
+            return [entry for entry in entries if only is None or entry.name in only]
         return []
 
     def _status(self, entry: os.DirEntry[str]) -> os.stat_result | None:
         """Return the status of a folder or regular file not met before, links resolved."""
+        skipped = self._found.skipped
+        if not _is_text(entry.name):
+            skipped["name that is no UTF-8"] += 1
+            return None
         try:
             if entry.is_symlink() and not is_within(entry.path, self._roots):
-                self._found.skipped["link that leads outside the source"] += 1
+                skipped["link that leads outside the source"] += 1
                 return None
             status = entry.stat()
         except FileNotFoundError:
-            self._found.skipped["link to nothing" if entry.is_symlink() else "vanished"] += 1
+            skipped["link to nothing" if entry.is_symlink() else "vanished"] += 1
             return None
         except OSError as error:
-            if entry.is_symlink():
-                self._found.skipped["link loop"] += 1
+            if error.errno == errno.ELOOP:
+                skipped["link loop"] += 1
             else:
                 self._found.failures.append(f"{entry.path}: {error.strerror}")
             return None
         if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
-            self._found.skipped["device, socket or pipe"] += 1
+            skipped["device, socket or pipe"] += 1
             return None
-        if entry.is_symlink() or stat.S_ISDIR(status.st_mode) or status.st_nlink > 1:
-            identity = status.st_dev, status.st_ino
-            if identity in self._seen:
-                self._found.skipped["met before through a link"] += 1
-                return None
-            self._seen.add(identity)
+        is_known = self._note(status)
+        if is_known and (entry.is_symlink() or _is_hard_linked(status)):
+            skipped["met before through a link"] += 1
+            return None
         return status
+
+    def _note(self, status: os.stat_result) -> bool:
+        """Remember a folder or file; tell whether it was met before."""
+        identity = status.st_dev, status.st_ino
+        if identity in self._seen:
+            return True
+        self._seen.add(identity)
+        return False
+
+
+def _is_hard_linked(status: os.stat_result) -> bool:
+    return stat.S_ISREG(status.st_mode) and status.st_nlink > 1
+
+
+def _is_text(name: str) -> bool:
+    """Tell whether a name can be written down: bytes that are no UTF-8 can't."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

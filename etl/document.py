@@ -16,6 +16,7 @@ from sjduck.readable import Layout, shown_text
 SAMPLE_CHARACTERS = 200
 SHORT_TOOL_INPUT = 1_000
 PROMPT_CHARACTERS = 2_000
+MAX_REJECTS = 1_000
 UNKNOWN_CHARACTERS = 60
 UNKNOWN_NAMES = 100
 # As milliseconds this is a day of 1973, as seconds one of the year 5138.
@@ -309,14 +310,18 @@ class Document:
         self.unknown[name if known else "more kinds"] += 1
 
     def reject(self, line: int | None, offset: int | None, reason: str, sample: str = "") -> None:
-        """Keep what could not be taken in, with the reason."""
+        """Keep what could not be taken in, with the reason; of very many keep the count."""
         self.rejected[reason] += 1
-        row = RejectRow(self.id, line, offset, reason, sample[:SAMPLE_CHARACTERS])
-        self._sink.add("rejects", row, 0)
+        if self.rejected.total() <= MAX_REJECTS:
+            row = RejectRow(self.id, line, offset, reason, sample[:SAMPLE_CHARACTERS])
+            self._sink.add("rejects", row, 0)
 
     def finish(self, *, type: str | None = None) -> int:
         """Add the row of `documents` and return the year of the document's partition."""
         self._place_hidden(role=None)
+        if (more := self.rejected.total() - MAX_REJECTS) > 0:
+            row = RejectRow(self.id, None, None, "more rejects than are kept", f"{more:,} more")
+            self._sink.add("rejects", row, 0)
         turns, lines, size, digest = self._readable or (
             self._layout.turn,
             self._layout.lines,
@@ -341,7 +346,7 @@ class Document:
                 git_branch=facts.git_branch,
                 custom_title=facts.custom_title,
                 ai_title=facts.ai_title,
-                first_prompt=(facts.first_prompt or "")[:PROMPT_CHARACTERS] or None,
+                first_prompt=facts.first_prompt,
                 slash_command=facts.slash_command,
                 started_at=facts.started_at,
                 ended_at=facts.ended_at,

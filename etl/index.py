@@ -86,6 +86,9 @@ def _fill(
         words = Words(connection)
         for row, blocks in _blocks(root, parts, documents):
             _take_words(words, ordinals[row["document"]], row, blocks)
+        for table in tables(root, parts, "catalogue", ("document", "line", "topic")):
+            for document, line, topic in zip(*columns(table), strict=True):
+                words.take(ordinals[document], line, topic or "")
         words.write()
         written.result()
 

@@ -23,7 +23,7 @@ def kept(indexes: Iterable[IndexFile], *, is_adding: bool) -> list[IndexFile]:
     """
     files = sorted(indexes, key=lambda index: (-index.bytes, index.path))
     alive = [index for index in files if 2 * len(index.dead) <= index.documents]
-    is_adding = is_adding or len(alive) < len(files)
+    is_adding = is_adding or len(alive) < len(files) or len(files) > MAX_FILES
     return alive[: MAX_FILES - 1] if is_adding else alive[:MAX_FILES]
 
 

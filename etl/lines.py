@@ -8,7 +8,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 import orjson
 
-MAX_LINE_BYTES = 256 * 1024 * 1024
+# Taking in a line needs four times its size; one over 1 MB is rare.
+MAX_LINE_BYTES = 128 * 1024 * 1024
 # Looking for what is whole behind a tear costs time: a line with more tears is given up.
 MAX_TEARS = 50
 _BOM = b"\xef\xbb\xbf"
@@ -86,8 +87,11 @@ def parse(line: RawLine) -> tuple[list[Any], list[Reject]]:
         return [value], []
     records = _records(value)
     if records is None:
-        sample = line.raw[:400].decode("utf-8", "replace")[:200]
-        return [], [Reject(line.offset, "not a JSON object", sample)]
+        return [], [
+            Reject(
+                line.offset, "not a JSON object", _sample(line.raw[:400].decode("utf-8", "replace"))
+            )
+        ]
     return records, []
 
 
@@ -100,7 +104,7 @@ def _records(value: Any) -> list[Any] | None:
 def _salvage(line: RawLine) -> tuple[list[Any], list[Reject]]:
     text = line.raw.decode("utf-8", "surrogateescape")
     if text.startswith(_LFS_POINTER):
-        return [], [Reject(line.offset, "git-lfs pointer", _whole_text(text[:200]))]
+        return [], [Reject(line.offset, "git-lfs pointer", _sample(text))]
     records: list[Any] = []
     rejects: list[Reject] = []
     offset, counted = line.offset, 0
@@ -114,7 +118,7 @@ def _salvage(line: RawLine) -> tuple[list[Any], list[Reject]]:
             end = end if len(rejects) < MAX_TEARS else len(text)
             offset += len(text[counted:at].encode("utf-8", "surrogateescape"))
             counted = at
-            rejects.append(Reject(offset, reason, _whole_text(text[at : min(end, at + 200)])))
+            rejects.append(Reject(offset, reason, _sample(text[at : min(end, at + 200)])))
         at = _after_gap(text, end)
     return records, rejects
 
@@ -148,8 +152,8 @@ def _next_record(text: str, at: int) -> int:
             tears += 1
             continue
         follows = _after_gap(text, end)
-        following = text[follows : follows + 1]
-        if following in ("", "{") and not _RECORD_KEYS.isdisjoint(value):
+        is_inside = text[follows : follows + 1] in (",", "}", "]")
+        if not is_inside and not _RECORD_KEYS.isdisjoint(value):
             return at
         at = end - 1
     return len(text)
@@ -158,6 +162,10 @@ def _next_record(text: str, at: int) -> int:
 def _after_gap(text: str, at: int) -> int:
     match = _GAP.match(text, at)
     return match.end() if match else at
+
+
+def _sample(text: str) -> str:
+    return str(_whole_text(text[:200].rstrip("\0 \t\r\n")))
 
 
 def _whole_text(value: Any) -> Any:

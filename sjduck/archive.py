@@ -10,6 +10,8 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
+import orjson
+
 from sjduck.errors import SjduckError
 from sjduck.snapshots import TABLES, Manifest, Segment, Snapshot, latest_key, read_snapshot
 from sjduck.sqlfiles import dictionary, sql
@@ -51,6 +53,24 @@ class View:
         """Return the first row of one SELECT, or None."""
         rows = self.rows(query, **values)
         return rows[0] if rows else None
+
+    def table(self, name: str, query: str, **values: Any) -> None:
+        """Keep what one SELECT finds as a table of this question's own."""
+        self._cursor.execute(f"create or replace temp table {name} as {query}", values)
+
+    def table_of(self, name: str, columns: dict[str, str], rows: Sequence[Row]) -> None:
+        """Keep rows as a table of this question's own; `columns` gives their DuckDB types."""
+        self.table(
+            name,
+            "select unnest(from_json($rows::json, $shape), recursive := true)",
+            rows=orjson.dumps(rows).decode(),
+            shape=orjson.dumps([columns]).decode(),
+        )
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """The connection of this question."""
+        return self._cursor
 
     def file_of(self, table: str, document: Row) -> str | None:
         """Return the Parquet file that holds a document's rows of one table."""
@@ -159,10 +179,8 @@ def connect(snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
     _add_segments(connection, snapshot)
     for table in dictionary():
         connection.execute(f"create view stored_{table} as {_union(snapshot, table)}")
-    _materialise(
-        connection, "stored", "select * rename (file_index as segment) from stored_documents"
-    )
-    _materialise(connection, "catalogue", _live("catalogue"))
+    _materialise(connection, "living", sql("snapshot/living"))
+    _materialise(connection, "catalogue", _living("catalogue"))
     _materialise(connection, "copies", sql("snapshot/copies"))
     _materialise(connection, "topics", sql("snapshot/topics"))
     _materialise(connection, "documents", sql("views/documents"))
@@ -172,6 +190,7 @@ def connect(snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
         _materialise(connection, f"chosen_{table}", places)
         connection.execute(f"create view {table} as {_chosen(table)}")
     connection.execute(f"create view sessions as {sql('views/sessions')}")
+    connection.execute("drop table living")
     return connection
 
 
@@ -244,10 +263,11 @@ def _chosen(table: str) -> str:
     )
 
 
-def _live(table: str) -> str:
-    """Return the SELECT of a table's rows that are not dead."""
+def _living(table: str) -> str:
+    """Return the SELECT of a table's rows that belong to live documents."""
     return (
-        f"select * exclude (file_index) from stored_{table} as rows anti join "
-        f"(select document, file_index from dead join files using (segment) "
-        f"where files.name = '{table}') as buried using (document, file_index)"
+        f"select * exclude (file_index) from stored_{table} as rows semi join "
+        "(select document, file_index from living "
+        f"join (select segment, file_index from files where name = '{table}') using (segment)) "
+        "as placed using (document, file_index)"
     )

@@ -1,20 +1,38 @@
 """Keep every answer within its budget, and make it say what it left out."""
 
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 
+from sjduck.errors import UsageError
+
 MAX_REPLY_BYTES = 75_000
 MAX_FIELD_CHARACTERS = 2_000
 # Room for what is added to an answer once it is known how much fits.
-_PAGING_CHARACTERS = 160
+PAGING_CHARACTERS = 240
 Answer = dict[str, Any]
 
 
 def compact(answer: Any) -> str:
     """Return an answer as one line of JSON."""
     return orjson.dumps(answer, default=str).decode()
+
+
+def bound(asked: int | None, default: int, variable: str = "") -> int:
+    """Return the bound in force: as asked for, else from the environment, else the default.
+
+    Raises UsageError for one that is no whole number or below 0.
+    """
+    written = os.environ.get(variable, "").strip()
+    if asked is None and written:
+        if not (written.isascii() and written.isdecimal()):
+            raise UsageError(f"can't take {variable}={written!r}; write a number of characters")
+        return int(written)
+    if asked is not None and asked < 0:
+        raise UsageError(f"can't take max_chars={asked}; write 0 for no bound, or more")
+    return default if asked is None else asked
 
 
 class Budget:
@@ -24,19 +42,26 @@ class Budget:
     """
 
     def __init__(self, max_chars: int) -> None:
-        self._bounded = max_chars > 0
-        self.lowered = max_chars > MAX_REPLY_BYTES
+        self._is_bounded = max_chars > 0
         self._characters = min(max_chars, MAX_REPLY_BYTES)
         self._bytes = MAX_REPLY_BYTES
+        self.was_lowered = max_chars > MAX_REPLY_BYTES
+
+    def spend(self, text: str) -> None:
+        """Take room for what is given whatever room there is."""
+        self._characters -= len(text)
+        self._bytes -= _size(text)
 
     def take(self, text: str) -> bool:
         """Take room for `text`; take none and return False where there is too little."""
-        size = len(text) if text.isascii() else len(text.encode())
-        if self._bounded and (len(text) > self._characters or size > self._bytes):
-            return False
-        self._characters -= len(text)
-        self._bytes -= size
-        return True
+        fits = len(text) <= self._characters and _size(text) <= self._bytes
+        if fits or not self._is_bounded:
+            self.spend(text)
+        return fits or not self._is_bounded
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
 
 
 def page(
@@ -56,7 +81,7 @@ def page(
     """
     tail = tail or {}
     budget = Budget(max_chars)
-    budget.take(compact({**head, **tail}) + " " * _PAGING_CHARACTERS)
+    budget.spend(compact({**head, **tail}) + " " * PAGING_CHARACTERS)
     shown: list[Mapping[str, Any]] = []
     capped = False
     for row in rows:
@@ -64,8 +89,8 @@ def page(
             capped = True
             if shown:
                 break
-            row = {key: _cut(value) for key, value in row.items()}
-            budget.take(compact(row) + ",")
+            row = {key: short(value, MAX_FIELD_CHARACTERS) for key, value in row.items()}
+            budget.spend(compact(row) + ",")
         shown.append(row)
     answer: Answer = {**head, "total": total, "offset": offset, "shown": len(shown), name: shown}
     answer.update(tail)
@@ -75,7 +100,7 @@ def page(
         answer["more"] = f"{total - following} more: repeat with offset={following}"
     if capped:
         answer["capped"] = True
-    if budget.lowered:
+    if budget.was_lowered:
         answer["note"] = lowered_note()
     return answer
 
@@ -85,7 +110,8 @@ def lowered_note() -> str:
     return f"max_chars lowered to {MAX_REPLY_BYTES}; 0 asks for no bound"
 
 
-def _cut(value: Any) -> Any:
-    if isinstance(value, str) and len(value) > MAX_FIELD_CHARACTERS:
-        return value[: MAX_FIELD_CHARACTERS - 1] + "…"
+def short(value: Any, characters: int) -> Any:
+    """Return a value, a text cut where it is longer than `characters`."""
+    if isinstance(value, str) and len(value) > characters:
+        return value[: characters - 1] + "…"
     return value

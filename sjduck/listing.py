@@ -3,17 +3,23 @@
 from typing import Any
 
 from sjduck.archive import Row, View, question
-from sjduck.bounds import Answer, page
+from sjduck.bounds import Answer, bound, page, short
 from sjduck.errors import UsageError
 from sjduck.periods import local, period
-from sjduck.refs import path_of
+from sjduck.refs import path_of, source_path
 from sjduck.settings import check_timezone
 from sjduck.sqlfiles import sql
 
 TYPES = ("transcript", "subagent", "plan", "memory", "note", "log", "file")
 FIELDS = ("compact", "full")
 MAX_CHARS = 12_000
-_TIE = "dated_at desc nulls last, document"
+_TIES = {
+    "documents": "dated_at desc nulls last, document",
+    "log": "dated_at desc nulls last, session_id, host",
+}
+_PROMPT_CHARACTERS = 300
+_MOST_FIELDS = 20
+_MOST = 2**31 - 1
 _ORDERS = {
     "date": "dated_at {} nulls last",
     "size": "bytes {} nulls last",
@@ -42,7 +48,7 @@ def list_documents(
     order: str = "desc",
     fields: str = "compact",
     include_sidechains: bool = False,
-    max_chars: int = MAX_CHARS,
+    max_chars: int | None = None,
 ) -> Answer:
     """Return the documents that pass the filters, newest first unless sorted otherwise.
 
@@ -52,10 +58,11 @@ def list_documents(
     _check("type", type, (None, *TYPES))
     _check("order", order, ("asc", "desc"))
     _check("fields", fields, FIELDS)
+    max_chars = bound(max_chars, MAX_CHARS, "SJMCP_LIST_MAX_CHARS")
     tz = check_timezone(tz or view.timezone)
     sort = sort if sort in _ORDERS else "date"
     span = period(since, until, tz)
-    values: dict[str, Any] = {
+    values: Row = {
         "host": host,
         "project": project,
         "harness": harness,
@@ -63,20 +70,17 @@ def list_documents(
         "until_at": span.until_at,
         "tz": tz,
     }
-    if type == "log":
-        query = sql("listing/log")
-        tie = "dated_at desc nulls last, session_id, host"
-    else:
-        query = sql("listing/documents")
-        tie = _TIE
-        values |= {
-            "type": type,
-            "include_sidechains": include_sidechains or type == "subagent",
-        }
-    limit, offset = max(limit, 0), max(offset, 0)
-    ordered = f"{_ORDERS[sort].format(order, order)}, {tie}"
-    total, rows = _page_of(view, query, ordered, limit, offset, values)
-    shape = _log_row if type == "log" else _document_row
+    relation = "log" if type == "log" else "documents"
+    if relation == "documents":
+        values["type"] = type
+        values["include_sidechains"] = include_sidechains or type == "subagent"
+    offset = min(max(offset, 0), _MOST)
+    ordered = f"{_ORDERS[sort].format(order, order)}, {_TIES[relation]}"
+    limits = {"limit": min(max(limit, 1), _MOST), "offset": offset}
+    total, rows = _page_of(view, f"listing/{relation}", ordered, limits, values)
+    shape = _log_row if relation == "log" else document_row
+    if relation == "documents":
+        rows = _whole(view, rows, tz)
     items = (
         shape(row, tz=tz, with_type=type is None, sort=sort, full=fields == "full") for row in rows
     )
@@ -92,20 +96,29 @@ def list_documents(
 
 
 def _page_of(
-    view: View, query: str, ordered: str, limit: int, offset: int, values: Row
+    view: View, relation: str, ordered: str, limits: dict[str, int], values: Row
 ) -> tuple[int, list[Row]]:
-    """Return how many rows a query has, and one page of them."""
+    """Return how many rows a relation has, and one page of them."""
     rows = view.rows(
-        f"select *, count(*) over () as total from ({query}) "
+        f"select *, count(*) over () as total from ({sql(relation)}) "
         f"order by {ordered} limit $limit offset $offset",
-        limit=limit,
-        offset=offset,
+        **limits,
         **values,
     )
     if rows:
         return rows[0]["total"], rows
-    counted = view.row(f"select count(*) as total from ({query})", **values)
+    counted = view.row(f"select count(*) as total from ({sql(relation)})", **values)
     return (counted or {"total": 0})["total"], []
+
+
+def _whole(view: View, rows: list[Row], tz: str) -> list[Row]:
+    """Return the documents of a page with everything that is shown of them, in its order."""
+    if not rows:
+        return []
+    documents = [row["document"] for row in rows]
+    shown = view.rows(sql("listing/shown"), documents=documents, tz=tz)
+    by_document = {row["document"]: row for row in shown}
+    return [by_document[document] for document in documents]
 
 
 def human_size(size: int | None) -> str | None:
@@ -121,13 +134,14 @@ def human_size(size: int | None) -> str | None:
     return f"{amount:.{digits}f} {unit}"
 
 
-def _document_row(row: Row, *, tz: str, with_type: bool, sort: str, full: bool) -> Row:
+def document_row(row: Row, *, tz: str, with_type: bool, sort: str, full: bool) -> Row:
+    """Return a row of `listing/shown` as listings show it; `sort` adds what it went by."""
     item = {
         **({"type": row["type"]} if with_type or full else {}),
         "date": row["date"],
         "host": row["host"],
         "project": row["project"],
-        "topic": row["topic"],
+        "topic": short(row["topic"], _PROMPT_CHARACTERS),
         "sid": row["sid"],
         "path": path_of(row),
     }
@@ -135,9 +149,8 @@ def _document_row(row: Row, *, tz: str, with_type: bool, sort: str, full: bool) 
         item["turns"] = row["turns"]
     if sort == "size" or full:
         item["size"] = human_size(row["bytes"])
-    others = sorted({host for host in row["hosts"] if host and host != row["host"]})
-    if others:
-        item["also_on"] = others
+    if row["hosts"]:
+        item["also_on"] = [host for host in row["hosts"] if host != row["host"]]
     if full:
         item |= _more(row, tz)
     return item
@@ -154,11 +167,11 @@ def _more(row: Row, tz: str) -> Row:
         "git_branch": row["git_branch"],
         "models": row["models"],
         "cli_version": row["cli_version"],
-        "first_prompt": _short(row["first_prompt"]),
+        "first_prompt": short(row["first_prompt"], _PROMPT_CHARACTERS),
         "started": _local_text(row["started_at"], tz),
         "ended": _local_text(row["ended_at"], tz),
         "lines": row["lines"],
-        "source": f"{row['source_root']}/{row['source_path']}",
+        "source": source_path(row),
         "source_gone_at": row["source_gone_at"] and f"{row['source_gone_at']:%Y-%m-%dT%H:%M:%SZ}",
     }
 
@@ -169,7 +182,7 @@ def _log_row(row: Row, *, tz: str, with_type: bool, sort: str, full: bool) -> Ro
         "time": row["time"],
         "host": row["host"],
         "project": row["project"],
-        "topic": _short(row["topic"]),
+        "topic": short(row["topic"], _PROMPT_CHARACTERS),
         "sid": row["sid"],
         "is_here": row["is_here"],
     }
@@ -184,15 +197,12 @@ def _log_row(row: Row, *, tz: str, with_type: bool, sort: str, full: bool) -> Ro
             "model": row["model"],
             "cwd": row["cwd"],
             "entries": row["entries"],
-            "extra": row["extra"],
+            "extra": {
+                name: short(value, _PROMPT_CHARACTERS)
+                for name, value in list(row["extra"].items())[:_MOST_FIELDS]
+            },
         }
     return item
-
-
-def _short(text: str | None, characters: int = 300) -> str | None:
-    if text is None or len(text) <= characters:
-        return text
-    return text[: characters - 1] + "…"
 
 
 def _local_text(moment: Any, tz: str) -> str | None:

@@ -14,6 +14,8 @@ import orjson
 HEADER_LINES = 4
 TITLE_CHARACTERS = 80
 NO_PROMPT = "(no prompt)"
+# A prompt may be megabytes; nearly always its title is in this much of it.
+_TITLE_PREFIX = 1_000
 _HEADINGS = {"user": "## User", "assistant": "## Assistant"}
 _WHITE_SPACE = re.compile(r"\s+")
 
@@ -35,7 +37,11 @@ class Block(NamedTuple):
 
 def title(prompt: str | None) -> str:
     """Return the readable's title: the first prompt on one line, at most 80 characters."""
-    return _WHITE_SPACE.sub(" ", prompt or NO_PROMPT)[:TITLE_CHARACTERS].replace("\0", "")
+    prompt = prompt or NO_PROMPT
+    folded = _WHITE_SPACE.sub(" ", prompt[:_TITLE_PREFIX])
+    if len(folded) < TITLE_CHARACTERS:
+        folded = _WHITE_SPACE.sub(" ", prompt)
+    return folded[:TITLE_CHARACTERS].replace("\0", "")
 
 
 def is_shown_user_text(text: str) -> bool:
@@ -99,9 +105,9 @@ class Layout:
             before = "\n\n"
             first = self._last_line + 2
         self._last_line = first + shown.count("\n")
-        written = (before + shown).encode()
-        self._bytes += len(written)
-        self._body.update(written)
+        for written in (before.encode(), shown.encode()):
+            self._bytes += len(written)
+            self._body.update(written)
         return self.turn, first, self._last_line
 
     @property

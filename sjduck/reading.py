@@ -2,18 +2,19 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any
+from itertools import chain, pairwise
+from typing import Any, Protocol
 
 import orjson
 
 from sjduck.archive import Row, View, question
-from sjduck.bounds import MAX_REPLY_BYTES, Answer, lowered_note
+from sjduck.bounds import MAX_REPLY_BYTES, Answer, bound, lowered_note
 from sjduck.condensed import Condensed
 from sjduck.confine import allowed_roots, is_within
 from sjduck.errors import SjduckError, UsageError
 from sjduck.readable import HEADER_LINES, Block, header, numbered_lines
 from sjduck.refs import is_answer, path_of, resolve
-from sjduck.slices import END, Cut, Span, cut, line_ref, parse_lines, parse_turns
+from sjduck.slices import END, Span, cut, line_ref, parse_lines, parse_turns
 from sjduck.sqlfiles import sql
 
 FORMATS = ("readable", "condensed", "raw")
@@ -21,6 +22,8 @@ MAX_CHARS = 24_000
 CONDENSED_MAX_CHARS = 48_000
 # A reply carries more than its content.
 _FRAME_BYTES = 3_000
+# Lines of a document that are fetched at once; each fetch takes twice as many as the last.
+_WINDOW_LINES = 4_096
 
 
 @question
@@ -44,55 +47,38 @@ def get(
         raise UsageError("give turns or lines, not both")
     span = parse_lines(lines) if lines else None
     turn_range = parse_turns(turns) if turns else None
+    cap = _cap(format, max_chars)
     document = resolve(view, ref)
     if is_answer(document):
         return document
-    if max_chars is None:
-        max_chars = CONDENSED_MAX_CHARS if format == "condensed" else MAX_CHARS
-    if document["type"] in ("log", "file"):
-        format = "raw"
-    reader = _Raw(view, document) if format == "raw" else _Readable(view, document, format)
-    return _answer(reader, span, turn_range, max_chars)
+    source = _source(view, document, format)
+    asked = _of_turns(source, document, turn_range) if turn_range else _of_lines(source, span)
+    if isinstance(asked, str):
+        return {**_head(document, source), "content": "", "hint": asked}
+    return _answer(document, source, *asked, cap)
 
 
-def readable_lines(
-    view: View, document: Row, first: int = 1, last: int = END
-) -> Iterator[tuple[int, str]]:
-    """Yield the numbered lines of a document's readable within a range."""
-    yield from _Readable(view, document, "readable").lines(first, last)
+def _cap(format: str, max_chars: int | None) -> int:
+    if format == "condensed":
+        return bound(max_chars, CONDENSED_MAX_CHARS, "SJMCP_GET_CONDENSED_MAX_CHARS")
+    return bound(max_chars, MAX_CHARS, "SJMCP_GET_MAX_CHARS")
 
 
-def _answer(
-    reader: "_Readable | _Raw",
-    span: Span | None,
-    turn_range: tuple[int, int] | None,
-    max_chars: int,
-) -> Answer:
-    document = reader.document
-    mark = ""
-    if turn_range:
-        total = document["turns"]
-        first, last = turn_range[0], min(turn_range[1], max(total, 1))
-        found = reader.of_turns(first, last)
-        if found is None:
-            return {**reader.head(), "content": "", "hint": f"it has {total} turns"}
-        span = found
-        mark = f"[turns {first}-{last} of {total}]\n"
-    elif span:
-        total = reader.total_lines()
-        if span.first > max(total, 1):
-            return {**reader.head(), "content": "", "hint": f"it has {total} lines"}
-        span = span._replace(last=min(span.last, total))
-        mark = f"[lines {line_ref(span.first, span.character, span.last)} of {total}]\n"
-    whole = span or Span(1, reader.total_lines())
-    found_lines = reader.lines(whole.first, whole.last)
-    taken = _fit(cut(found_lines, whole, max_chars), whole, max_chars)
-    answer: Answer = {**reader.head(), "content": mark + taken.content, **reader.notes()}
+def _answer(document: Row, source: "_Lines", span: Span, mark: str, max_chars: int) -> Answer:
+    """Return what fits of a range of lines, and how to go on."""
+    room = max(max_chars - len(mark), 1) if max_chars else 0
+    size = MAX_REPLY_BYTES - _FRAME_BYTES if max_chars else 0
+    taken = cut(source.lines(span.first, span.last), span, room, size)
+    answer: Answer = {
+        **_head(document, source),
+        "content": mark + taken.content,
+        **source.notes(),
+    }
     if taken.rest:
-        rest = line_ref(*taken.rest, whole.last)
+        rest = line_ref(*taken.rest, span.last)
         answer |= {
             "truncated": True,
-            "total_lines": reader.total_lines(),
+            "total_lines": source.total_lines(),
             "total_turns": document["turns"],
             "hint": f'cut at max_chars; go on with lines="{rest}"',
         }
@@ -101,175 +87,258 @@ def _answer(
     return answer
 
 
-def _fit(taken: Cut, span: Span, max_chars: int) -> Cut:
-    """Cut further where the content as sent would pass what one reply may have."""
-    while max_chars > 0 and len(orjson.dumps(taken.content)) > MAX_REPLY_BYTES - _FRAME_BYTES:
-        sent = len(orjson.dumps(taken.content))
-        room = len(taken.content) * (MAX_REPLY_BYTES - _FRAME_BYTES) // sent - 1
-        numbered = enumerate(
-            taken.content.split("\n")[: -1 if taken.content.endswith("\n") else None], span.first
-        )
-        shorter = cut(numbered, Span(span.first, END), room)
-        rest = shorter.rest or taken.rest
-        if shorter.rest and shorter.rest[0] == span.first:
-            rest = span.first, shorter.rest[1] + span.character - 1
-        taken = Cut(shorter.content, shorter.last, rest)
-    return taken
+def _head(document: Row, source: "_Lines") -> Answer:
+    also_on = document["also_on"]
+    head = {"path": path_of(document), "format": source.format}
+    return {**head, "also_on": also_on} if also_on else head
 
 
-class _Readable:
+def _of_lines(source: "_Lines", span: Span | None) -> tuple[Span, str] | str:
+    """Return a range of lines and the mark that says so, or why there is none."""
+    total = source.total_lines()
+    if span is None:
+        return Span(1, total), ""
+    if span.first > total:
+        return f"it has {total} lines"
+    span = span._replace(last=min(span.last, total))
+    return span, f"[lines {line_ref(span.first, span.character, span.last)} of {total}]\n"
+
+
+def _of_turns(source: "_Lines", document: Row, turns: tuple[int, int]) -> tuple[Span, str] | str:
+    """Return the lines of a range of turns and the mark that says so, or why there are none."""
+    total = document["turns"]
+    first, last = turns[0], min(turns[1], total)
+    span = source.of_turns(first, last) if first <= last else None
+    if span is None:
+        return f"it has {total} turns"
+    return span, f"[turns {first}-{last} of {total}]\n"
+
+
+# -- where the lines come from -------------------------------------------------------------
+
+
+class _Lines(Protocol):
+    """A document as numbered lines."""
+
+    format: str
+
+    def total_lines(self) -> int:
+        """How many there are."""
+
+    def lines(self, first: int, last: int) -> Iterator[tuple[int, str]]:
+        """Yield those within a range."""
+
+    def of_turns(self, first: int, last: int) -> Span | None:
+        """Return the range that some turns cover; None where there is nothing of them."""
+
+    def notes(self) -> Answer:
+        """Return what is to be said besides, once lines were yielded."""
+
+
+def _source(view: View, document: Row, format: str) -> _Lines:
+    """Return the lines to read: a log and a file of rejects have raw ones only."""
+    if format != "raw" and document["type"] not in ("log", "file"):
+        return Readable(view, document, format)
+    if document["source_format"] in ("readable", "markdown") and document["type"] != "file":
+        return Readable(view, document, "raw")
+    path = _source_file(document)
+    return _File(view, document, path) if path else _Stored(view, document)
+
+
+class Readable:
     """The readable of one document, whole or condensed, written from its stored blocks."""
 
-    def __init__(self, view: View, document: Row, format: str) -> None:
-        self.document = document
+    def __init__(self, view: View, document: Row, format: str = "readable") -> None:
+        self.format = format
         self._view = view
-        self._format = format
+        self._document = document
+        self._file = view.file_of("blocks", document)
+        self._has_header = document["source_format"] not in ("readable", "markdown")
         self._condensed = (
             Condensed()
             if format == "condensed" and document["type"] in ("transcript", "subagent")
             else None
         )
 
-    def head(self) -> Answer:
-        """Return what every answer begins with."""
-        head = {"path": path_of(self.document), "format": self._format}
-        if self.document["also_on"]:
-            head["also_on"] = self.document["also_on"]
-        return head
-
     def notes(self) -> Answer:
-        """Return what is to be said besides."""
-        if self._condensed is None or not self._condensed.folded:
-            return {}
-        return {"folded": self._condensed.folded}
+        """Return how many blocks were folded."""
+        folded = self._condensed.folded if self._condensed else 0
+        return {"folded": folded} if folded else {}
 
     def total_lines(self) -> int:
         """Lines of the readable."""
-        return int(self.document["lines"])
+        return int(self._document["lines"])
 
     def of_turns(self, first: int, last: int) -> Span | None:
         """Return the lines of a range of turns, the first one's heading included."""
         row = self._row("reading/turns", first_turn=first, last_turn=last)
         if row is None or row["first_line"] is None:
             return None
-        above = 0 if self.document["source_format"] in ("readable", "markdown") else 2
+        above = 2 if self._has_header else 0
         return Span(max(row["first_line"] - above, 1), row["last_line"])
 
     def lines(self, first: int, last: int) -> Iterator[tuple[int, str]]:
         """Yield numbered lines within a range."""
-        blocks = self._blocks(first, last)
+        blocks = self.blocks(first, last)
+        if first <= HEADER_LINES:
+            begun = list(_up_to_prompt(blocks))
+            yield from ((n, text) for n, text in self.header(begun) if first <= n <= last)
+            blocks = chain(begun, blocks)
         if self._condensed is not None:
             lines: Iterable[tuple[int, str]] = self._condensed.lines(blocks)
         else:
             lines = ((line.number, line.text) for line in numbered_lines(blocks))
-        if first <= HEADER_LINES and self.document["source_format"] not in ("readable", "markdown"):
-            yield from self._header(first, last)
         for number, text in lines:
             if number > last:
                 return
             if number >= first:
                 yield number, text
 
-    def _header(self, first: int, last: int) -> Iterator[tuple[int, str]]:
-        prompt = self._row("reading/first_prompt") or {"text": None}
-        top = header(prompt["text"], self.document["turns"])
-        for number, text in enumerate(top, 1):
-            if first <= number <= last:
-                yield number, text
+    def header(self, blocks: Iterable[Block]) -> Iterator[tuple[int, str]]:
+        """Yield the numbered lines above the first turn; `blocks` are those first to be shown."""
+        if self._has_header:
+            prompt = next((block.text for block in blocks if _is_prompt(block)), None)
+            if prompt is None and (row := self._row("reading/first_prompt")):
+                prompt = row["text"]
+            yield from enumerate(header(prompt, self._document["turns"]), 1)
 
-    def _blocks(self, first: int, last: int) -> Iterator[Block]:
-        file = self._view.file_of("blocks", self.document)
-        if file is None:
+    def blocks(self, first: int = 1, last: int = END) -> Iterator[Block]:
+        """Yield the blocks that stand in a range of lines, fetched in growing windows."""
+        if self._file is None:
             return
-        # Two lines more: whether the block there opens its turn shows in the one before.
-        rows = self._view.rows(
-            sql("reading/blocks"),
-            file=file,
-            document=self.document["document"],
-            first=max(first - 2, 0),
-            last=last,
-        )
-        for row in rows:
-            yield Block(**row)
+        # Two lines more at either end: a heading is written with the block below it, and
+        # whether a block opens its turn shows in the one before.
+        last = min(last + 2, self.total_lines())
+        edges, step = [0, first - 1], _WINDOW_LINES
+        while edges[-1] < last:
+            edges.append(min(edges[-1] + step, last))
+            step *= 2
+        del edges[1]
+        for after, upto in pairwise(edges):
+            rows = self._view.rows(
+                sql("reading/blocks"),
+                file=self._file,
+                document=self._document["document"],
+                first=first - 2,
+                after=after,
+                upto=upto,
+            )
+            yield from (Block(**row) for row in rows)
 
     def _row(self, name: str, **values: Any) -> Row | None:
-        file = self._view.file_of("blocks", self.document)
-        if file is None:
+        if self._file is None:
             return None
-        return self._view.row(sql(name), file=file, document=self.document["document"], **values)
+        values["document"] = self._document["document"]
+        return self._view.row(sql(name), file=self._file, **values)
 
 
-class _Raw:
-    """The lines of a document's source file, or its stored blocks where that is gone."""
+def _up_to_prompt(blocks: Iterator[Block]) -> Iterator[Block]:
+    for block in blocks:
+        yield block
+        if _is_prompt(block):
+            return
 
-    def __init__(self, view: View, document: Row) -> None:
-        self.document = document
-        self._readable = _Readable(view, document, "raw")
+
+def _is_prompt(block: Block) -> bool:
+    return block.role == "user" and block.kind in ("text", "summary")
+
+
+class _File:
+    """The lines of a document's source file."""
+
+    format = "raw"
+
+    def __init__(self, view: View, document: Row, path: str) -> None:
         self._view = view
-        self._source = _source_file(document)
-        self._stored = None if self._source else self._stored_lines()
+        self._document = document
+        self._path = path
         self._total: int | None = None
 
-    def head(self) -> Answer:
-        """Return what every answer begins with."""
-        return self._readable.head()
-
     def notes(self) -> Answer:
-        """Return what is to be said besides."""
-        if self._stored is None:
-            return {}
-        return {
-            "source": "the source file is not there; these are the archive's blocks, one a line"
-        }
+        """Return nothing: it is the source."""
+        return {}
 
     def total_lines(self) -> int:
         """Lines of the source."""
         if self._total is None:
-            self._total = sum(1 for _ in self._all())
+            self._total = sum(1 for _ in self._read())
         return self._total
 
     def of_turns(self, first: int, last: int) -> Span | None:
         """Return the source lines of a range of turns."""
-        if self._stored is not None:
-            numbers = [
-                n for n, b in enumerate(self._stored, 1) if first <= (b["turn"] or 0) <= last
-            ]
-            return Span(numbers[0], numbers[-1]) if numbers else None
-        row = self._readable._row("reading/source_lines", first_turn=first, last_turn=last)
+        file = self._view.file_of("blocks", self._document)
+        if file is None:
+            return None
+        row = self._view.row(
+            sql("reading/source_lines"),
+            file=file,
+            document=self._document["document"],
+            first_turn=first,
+            last_turn=last,
+        )
         if row is None or row["first_line"] is None:
             return None
         return Span(row["first_line"], row["last_line"])
 
     def lines(self, first: int, last: int) -> Iterator[tuple[int, str]]:
         """Yield numbered lines within a range."""
-        for number, text in self._all():
+        for number, raw in enumerate(self._read(), 1):
             if number > last:
                 return
             if number >= first:
-                yield number, text
+                yield number, raw.removesuffix(b"\n").decode("utf-8", "replace")
 
-    def _all(self) -> Iterator[tuple[int, str]]:
-        if self._stored is not None:
-            for number, block in enumerate(self._stored, 1):
-                yield number, orjson.dumps(block).decode()
-            return
-        assert self._source is not None
+    def _read(self) -> Iterator[bytes]:
         try:
-            with open(self._source, "rb") as file:
-                for number, raw in enumerate(file, 1):
-                    yield number, raw.removesuffix(b"\n").decode("utf-8", "replace")
+            with open(self._path, "rb") as file:
+                yield from file
         except OSError as error:
-            raise SjduckError(f"can't read {self._source}: {error.strerror}") from error
+            raise SjduckError(f"can't read {self._path}: {error.strerror}") from error
 
-    def _stored_lines(self) -> list[Row]:
-        file = self._view.file_of("blocks", self.document)
-        if file is None:
-            return []
-        return self._view.rows(sql("reading/stored"), file=file, document=self.document["document"])
+
+class _Stored:
+    """What the archive holds of a document, one JSON object a line: its source is not there."""
+
+    format = "raw"
+
+    def __init__(self, view: View, document: Row) -> None:
+        table = {"log": "catalogue", "file": "rejects"}.get(document["type"], "blocks")
+        file = view.file_of(table, document)
+        self._table = table
+        self._rows = (
+            view.rows(sql(f"reading/stored_{table}"), file=file, document=document["document"])
+            if file
+            else []
+        )
+
+    def notes(self) -> Answer:
+        """Return where the lines come from."""
+        return {"source": f"not the source file: the archive's {self._table}, one a line"}
+
+    def total_lines(self) -> int:
+        """Rows that are stored."""
+        return len(self._rows)
+
+    def of_turns(self, first: int, last: int) -> Span | None:
+        """Return the rows of a range of turns."""
+        turns = enumerate((row.get("turn") or 0 for row in self._rows), 1)
+        numbers = [number for number, turn in turns if first <= turn <= last]
+        return Span(numbers[0], numbers[-1]) if numbers else None
+
+    def lines(self, first: int, last: int) -> Iterator[tuple[int, str]]:
+        """Yield numbered rows within a range."""
+        for number, row in enumerate(self._rows[first - 1 : last], first):
+            yield number, orjson.dumps(row, default=str).decode()
 
 
 def _source_file(document: Row) -> str | None:
-    """Return the path of a document's source where it is there and inside its source's tree."""
+    """Return the path of a document's source where it is there and inside its source's tree.
+
+    A history is read from the archive: its path is the same on every machine, and on this one
+    another's history would lie there.
+    """
+    if document["source_format"] == "history":
+        return None
     root = document["source_root"]
     path = os.path.join(root, document["source_path"])
     if os.path.isfile(path) and is_within(path, allowed_roots(root)):

@@ -1,5 +1,6 @@
 """Refs: a handle, a whole session id, an `sj://` URI or a path → one document, or why not."""
 
+import os
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, unquote
@@ -10,6 +11,7 @@ from sjduck.sqlfiles import sql
 
 _NOT_FOUND = "not found or outside the archive"
 _URI = "sj://"
+_SUFFIXES = (".md", ".jsonl", ".log")
 MAX_CANDIDATES = 10
 
 
@@ -30,6 +32,11 @@ def path_of(row: Mapping[str, Any]) -> str:
     return row["readable_path"] or uri(row)
 
 
+def source_path(row: Mapping[str, Any]) -> str:
+    """Return where a document's source lay when it was taken in."""
+    return f"{row['source_root']}/{row['source_path']}"
+
+
 def resolve(view: View, ref: str) -> Row | Answer:
     """Return the document that `ref` names, or an answer that carries `error`.
 
@@ -41,7 +48,7 @@ def resolve(view: View, ref: str) -> Row | Answer:
     for row in candidates:
         by_session.setdefault(row["identity"], []).append(row)
     if len(by_session) > 1:
-        return _ambiguous(view, ref, by_session)
+        return _ambiguous(ref, [copies[0] for copies in by_session.values()])
     if not by_session:
         return _pointer(view, ref) or {"error": _NOT_FOUND, "ref": ref}
     copies = next(iter(by_session.values()))
@@ -59,9 +66,23 @@ def is_answer(found: Row | Answer) -> bool:
 def _candidates(view: View, ref: str) -> list[Row]:
     if ref.startswith(_URI):
         return _by_uri(view, ref)
-    if "/" in ref or "\\" in ref:
-        return view.rows(sql("refs/by_path"), path=ref)
+    if "/" in ref or "\\" in ref or ref.endswith(_SUFFIXES):
+        return _by_path(view, ref)
     found = view.rows(sql("refs/by_id"), ref=ref, bare=ref.removeprefix("ses_"))
+    return _closest(found)
+
+
+def _by_path(view: View, ref: str) -> list[Row]:
+    """Return the documents at a path as it is written, else at where it leads on this machine."""
+    ref = ref.replace("\0", "")  # which no path can hold
+    for path in (ref, os.path.realpath(os.path.expanduser(ref))):
+        found = view.rows(sql("refs/by_path"), path=path.replace("\\", "/"))
+        if found:
+            return _closest(found)
+    return []
+
+
+def _closest(found: list[Row]) -> list[Row]:
     best = min((row["rank"] for row in found), default=0)
     return [row for row in found if row["rank"] == best]
 
@@ -83,10 +104,14 @@ def _by_uri(view: View, ref: str) -> list[Row]:
 
 def _pointer(view: View, ref: str) -> Answer | None:
     """Point to the host of a session that only the catalogue knows."""
-    known = view.rows(sql("refs/in_catalogue"), ref=ref, bare=ref.removeprefix("ses_"))
+    bare = ref.removeprefix("ses_")
+    known = view.rows(sql("refs/in_catalogue"), ref=ref, bare=bare, tz=view.timezone)
     if not known:
         return None
     row = known[0]
+    if row["session_id"] != ref and any(r["session_id"] != row["session_id"] for r in known):
+        keys = ("host", "date", "topic", "session_id")
+        return _one_of(ref, [{key: r[key] for key in keys} for r in known])
     host = row["host"] or "the host it ran on"
     return {
         "error": "no transcript in this archive",
@@ -96,25 +121,23 @@ def _pointer(view: View, ref: str) -> Answer | None:
         "date": row["date"],
         "topic": row["topic"],
         "cwd": row["cwd"],
-        "hint": f"its transcript is not here; look on {host}, or run 'sjduck etl' there",
+        "hint": f"look on {host}, or run 'sjduck etl' there",
     }
 
 
-def _ambiguous(view: View, ref: str, sessions: Mapping[str, list[Row]]) -> Answer:
-    firsts = [rows[0] for rows in sessions.values()]
-    shown = [
+def _ambiguous(ref: str, firsts: list[Row]) -> Answer:
+    uris = [uri(row) for row in firsts]
+    keys = ("type", "host", "project", "topic", "session_id")
+    candidates = [
         {
-            "type": row["type"],
-            "host": row["host"],
-            "project": row["project"],
-            "topic": row["topic"],
-            "session_id": row["session_id"],
-            "path": path_of(row),
+            **{key: row[key] for key in keys},
+            "path": path_of(row) if uris.count(uri(row)) == 1 else source_path(row),
         }
-        for row in firsts[:MAX_CANDIDATES]
+        for row in firsts
     ]
-    return {
-        "error": f"ambiguous: {len(firsts)} different documents; use a whole session id or path",
-        "ref": ref,
-        "candidates": shown,
-    }
+    return _one_of(ref, candidates)
+
+
+def _one_of(ref: str, candidates: list[Answer]) -> Answer:
+    wanted = f"ambiguous: {len(candidates)} different documents; use a whole session id or path"
+    return {"error": wanted, "ref": ref, "candidates": candidates[:MAX_CANDIDATES]}

@@ -59,13 +59,16 @@ def load(
     host = _host(environment, config)
     flags = list(sources)
     return Settings(
-        archive=_archive(archive or environment.get("SJDUCK_ARCHIVE") or config.get("archive")),
+        archive=_folder(
+            archive
+            or environment.get("SJDUCK_ARCHIVE")
+            or _beside(file, config.get("archive"))
+            or platformdirs.user_data_dir("sjduck")
+        ),
         host=host,
-        timezone=check_timezone(timezone or config.get("timezone") or machine_timezone()),
-        sources=(
-            tuple(_flagged(flags, host))
-            if flags
-            else tuple(_standing(config, environment, host, file))
+        timezone=(timezone and check_timezone(timezone)) or _standing_timezone(config, file),
+        sources=tuple(
+            _apart(_flagged(flags, host) if flags else _standing(config, environment, host, file))
         ),
     )
 
@@ -74,9 +77,8 @@ def config_file(environment: Mapping[str, str] = os.environ) -> Path:
     """Return where the configuration file is, or would be."""
     named = environment.get("SJDUCK_CONFIG")
     if named:
-        return Path(named).expanduser()
-    base = environment.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(base) / "sjduck" / "config.toml"
+        return _folder(named)
+    return _folder(environment.get("XDG_CONFIG_HOME") or "~/.config") / "sjduck" / "config.toml"
 
 
 def machine_timezone() -> str:
@@ -84,7 +86,7 @@ def machine_timezone() -> str:
     import tzlocal
 
     try:
-        return tzlocal.get_localzone_name() or "UTC"
+        return check_timezone(tzlocal.get_localzone_name() or "UTC")
     except Exception:  # noqa: BLE001 - a machine with a broken zone still has days: UTC ones
         return "UTC"
 
@@ -101,24 +103,31 @@ def check_timezone(name: str) -> str:
 
 def _read_config(file: Path) -> dict[str, Any]:
     try:
-        config = tomllib.loads(file.read_text(encoding="utf-8"))
+        config = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"can't read {file}: {error}") from error
     _check_keys(config, _KEYS, f"{file}")
-    for name in ("archive", "host", "timezone"):
-        if not isinstance(config.get(name, ""), str):
-            raise UsageError(f"{file}: {name} must be a text")
+    _check_texts(config, ("archive", "host", "timezone"), f"{file}")
+    if not isinstance(config.get("this_machine", True), bool):
+        raise UsageError(f"{file}: this_machine must be true or false")
     entries = config.get("source", [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise UsageError(f"{file}: write each source as a [[source]] table")
     for entry in entries:
         _check_keys(entry, _SOURCE_KEYS, f"{file}: [[source]]")
+        _check_texts(entry, _SOURCE_KEYS, f"{file}: [[source]]")
         for name in ("kind", "path"):
-            if not isinstance(entry.get(name), str):
+            if not entry.get(name):
                 raise UsageError(f'{file}: a [[source]] needs {name} = "…"')
     return config
+
+
+def _check_texts(table: Mapping[str, Any], names: Iterable[str], where: str) -> None:
+    for name in sorted(names):
+        if not isinstance(table.get(name, ""), str):
+            raise UsageError(f"{where}: {name} must be a text")
 
 
 def _check_keys(table: Mapping[str, Any], known: set[str], where: str) -> None:
@@ -135,15 +144,29 @@ def _host(environment: Mapping[str, str], config: Mapping[str, Any]) -> str:
     if named := environment.get("CLAUDE_HOST") or config.get("host"):
         return str(named)
     try:
-        written = (Path.home() / ".config" / "scrubjay" / "host").read_text().strip()
+        written = _folder("~/.config/scrubjay/host").read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
         written = ""
     return written or socket.gethostname().split(".")[0] or "localhost"
 
 
-def _archive(named: str | None) -> Path:
-    path = Path(named).expanduser() if named else Path(platformdirs.user_data_dir("sjduck"))
-    return Path(os.path.abspath(path))
+def _standing_timezone(config: Mapping[str, Any], file: Path) -> str:
+    if not config.get("timezone"):
+        return machine_timezone()
+    try:
+        return check_timezone(config["timezone"])
+    except UsageError as error:
+        raise UsageError(f"{file}: {error}") from error
+
+
+def _beside(file: Path, named: str | None) -> str | None:
+    """Return a path that a file names, which is relative to that file's folder."""
+    return os.path.join(file.parent, os.path.expanduser(named)) if named else None
+
+
+def _folder(named: str) -> Path:
+    """Return a path as a person writes it, made absolute."""
+    return Path(os.path.abspath(os.path.expanduser(named)))
 
 
 def _source(kind: str, path: str, host: str, name: str = "") -> Source:
@@ -151,8 +174,7 @@ def _source(kind: str, path: str, host: str, name: str = "") -> Source:
         near = difflib.get_close_matches(kind, SOURCE_KINDS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"kinds: {', '.join(SOURCE_KINDS)}"
         raise UsageError(f"unknown kind of source {kind!r}; {hint}")
-    folder = Path(os.path.abspath(Path(path).expanduser()))
-    return Source(kind, folder, host, name)
+    return Source(kind, _folder(path), host, name)
 
 
 def _flagged(flags: Iterable[str], host: str) -> list[Source]:
@@ -162,7 +184,7 @@ def _flagged(flags: Iterable[str], host: str) -> list[Source]:
         if not sign or not path:
             raise UsageError(f"can't take source {flag!r}; write KIND=PATH")
         source = _source(kind, path, host)
-        if not source.path.is_dir():
+        if not os.path.isdir(source.path):
             raise UsageError(f"source {flag!r} is not a folder; check the path")
         sources.append(source)
     return sources
@@ -177,9 +199,9 @@ def _standing(
             sources.append(
                 _source(
                     entry["kind"],
-                    entry["path"],
-                    str(entry.get("host") or host),
-                    str(entry.get("name") or ""),
+                    _beside(file, entry["path"]) or "",
+                    entry.get("host") or host,
+                    entry.get("name") or "",
                 )
             )
         except UsageError as error:
@@ -195,15 +217,15 @@ def _standing(
         sources += [
             _source("claude", str(home), host)
             for home in _claude_homes(environment)
-            if (home / "projects").is_dir()
+            if os.path.isdir(home / "projects")
         ]
-    return _apart(sources)
+    return sources
 
 
 def _claude_homes(environment: Mapping[str, str]) -> list[Path]:
     if named := environment.get("CLAUDE_CONFIG_DIR"):
-        return [Path(part).expanduser() for part in named.split(",") if part]
-    return [Path.home() / ".claude", Path.home() / ".config" / "claude"]
+        return [_folder(part) for part in named.split(",") if part]
+    return [_folder("~/.claude"), _folder("~/.config/claude")]
 
 
 def _apart(sources: list[Source]) -> list[Source]:

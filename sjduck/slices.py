@@ -1,13 +1,16 @@
 """Slices of a document: `lines="670:24001-700"`, `turns="5-10"`, and cutting at a cap."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import orjson
+
 from sjduck.errors import UsageError
 
-_LINES = re.compile(r"\s*(\d+)(?::(\d+))?\s*(?:(-)\s*(\d+)?)?\s*")
-_TURNS = re.compile(r"\s*(\d+)\s*(?:(-)\s*(\d+)?)?\s*")
+_LINES = re.compile(r"(\d+)(?::(\d+))?\s*(?:(-)\s*(\d+)?)?")
+_TURNS = re.compile(r"(\d+)\s*(?:(-)\s*(\d+)?)?")
 END = 2**31 - 1
 
 
@@ -20,55 +23,78 @@ class Span(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """What fits of a slice, and where the rest begins (None: nothing is left)."""
+    """What fits of a slice, and the line and character where the rest begins (None: no rest)."""
 
     content: str
-    last: int
     rest: tuple[int, int] | None
 
 
 def parse_lines(text: str) -> Span:
     """Return the range that `670`, `670-700`, `670-` or `670:24001-700` names."""
-    match = _LINES.fullmatch(text)
-    first = int(match[1]) if match else 0
-    if not match or first < 1:
+    match = _LINES.fullmatch(text.strip())
+    if not match:
         raise UsageError(f"can't take lines={text!r}; write lines=670-700")
-    last = int(match[4]) if match[4] else END if match[3] else first
-    return Span(first, min(last, END), max(int(match[2] or 1), 1))
+    first, last = _range(f"lines={text!r}", match[1], match[3], match[4])
+    return Span(first, last, max(_number(match[2] or "1"), 1))
 
 
 def parse_turns(text: str) -> tuple[int, int]:
     """Return the turns that `5`, `5-10` or `5-` names."""
-    match = _TURNS.fullmatch(text)
-    first = int(match[1]) if match else 0
-    if not match or first < 1:
+    match = _TURNS.fullmatch(text.strip())
+    if not match:
         raise UsageError(f"can't take turns={text!r}; write turns=5-10")
-    last = int(match[3]) if match[3] else END if match[2] else first
-    return first, min(last, END)
+    return _range(f"turns={text!r}", match[1], match[2], match[3])
 
 
-def cut(lines: Iterable[tuple[int, str]], span: Span, max_chars: int) -> Cut:
-    """Gather numbered lines until `max_chars` (0: no bound) is full.
+def _range(asked: str, first: str, dash: str | None, last: str | None) -> tuple[int, int]:
+    begin = _number(first)
+    end = _number(last) if last else END if dash else begin
+    if begin < 1:
+        raise UsageError(f"can't take {asked}; they are counted from 1")
+    if end < begin:
+        raise UsageError(f"can't take {asked}; it ends before it begins")
+    return begin, end
 
-    Each line ends with a newline in the content. A line that is longer than what is left is
-    cut inside only where it is the first; else the cut is at the end of the line before.
+
+def _number(digits: str) -> int:
+    return min(int(digits[:12]), END)
+
+
+def cut(lines: Iterable[tuple[int, str]], span: Span, max_chars: int, max_bytes: int) -> Cut:
+    """Gather numbered lines until `max_chars` or `max_bytes` of JSON are full (0: no bound).
+
+    Each line ends with a newline in the content. The cut is at a line's end, inside a line
+    only where that alone is longer than everything that may be given; one character at least
+    is given.
     """
     pieces: list[str] = []
-    left = max_chars if max_chars > 0 else None
-    last = span.first - 1
+    left_chars = max_chars or END
+    left_bytes = max_bytes or END
     for number, text in lines:
         start = span.character if number == span.first else 1
-        piece = text[start - 1 :] + "\n"
-        if left is not None and len(piece) > left:
-            if pieces:
-                return Cut("".join(pieces), last, (number, start))
-            room = max(left, 1)
-            if room < len(piece):
-                return Cut(piece[:room], number, (number, start + room))
+        piece = (text + "\n")[start - 1 :]
+        size = sent_bytes(piece)
+        if len(piece) > left_chars or size > left_bytes:
+            fits_alone = len(piece) <= (max_chars or END) and size <= (max_bytes or END)
+            room = 0 if fits_alone else _room(piece, left_chars, left_bytes)
+            if not pieces:
+                room = max(room, 1)
+            return Cut("".join([*pieces, piece[:room]]), (number, start + room))
         pieces.append(piece)
-        last = number
-        left = None if left is None else left - len(piece)
-    return Cut("".join(pieces), last, None)
+        left_chars -= len(piece)
+        left_bytes -= size
+    return Cut("".join(pieces), None)
+
+
+def sent_bytes(text: str) -> int:
+    """Return how many bytes a text takes in an answer as sent."""
+    return len(orjson.dumps(text)) - 2
+
+
+def _room(text: str, left_chars: int, left_bytes: int) -> int:
+    """Return how many characters of a text fit."""
+    lengths = range(min(len(text), left_chars) + 1)
+    return bisect_right(lengths, left_bytes, key=lambda length: sent_bytes(text[:length])) - 1
 
 
 def line_ref(first: int, character: int, last: int) -> str:

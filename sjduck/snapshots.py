@@ -277,7 +277,8 @@ def _manifest(body: Mapping[str, Any]) -> Manifest:
             for segment in body["segments"]
         ),
         indexes=tuple(
-            IndexFile(**{**index, "dead": frozenset(index["dead"])}) for index in body.get("indexes", ())
+            IndexFile(**{**index, "dead": frozenset(index["dead"])})
+            for index in body.get("indexes", ())
         ),
         gone={int(document): at for document, at in body["gone"].items()},
         sources=body["sources"],

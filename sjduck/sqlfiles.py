@@ -4,7 +4,7 @@ import tomllib
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Column(NamedTuple):
@@ -16,7 +16,7 @@ class Column(NamedTuple):
 
 
 class Table(NamedTuple):
-    """One table of the archive, as `sql/dictionary.toml` describes it."""
+    """One table or view of the archive, as `sql/dictionary.toml` describes it."""
 
     name: str
     about: str
@@ -37,21 +37,34 @@ def sql(name: str) -> str:
     return sql_folder().joinpath(*f"{name}.sql".split("/")).read_text(encoding="utf-8")
 
 
-def view_names() -> list[str]:
-    """Return the names of the published views, in the order of their files' names."""
-    folder = sql_folder().joinpath("views")
-    return sorted(file.name.removesuffix(".sql") for file in folder.iterdir() if file.is_file())
-
-
 @cache
 def dictionary() -> dict[str, Table]:
     """Return every stored table with its columns, the contract between etl and sql."""
-    text = sql_folder().joinpath("dictionary.toml").read_text(encoding="utf-8")
     return {
-        name: Table(
-            name,
-            entry["about"],
-            tuple(Column(column, *described) for column, described in entry["columns"].items()),
-        )
-        for name, entry in tomllib.loads(text).items()
+        name: Table(name, entry["about"], _columns(entry))
+        for name, entry in _described().items()
+        if name != "views"
     }
+
+
+@cache
+def published() -> dict[str, Table]:
+    """Return the relations that a snapshot shows to questions, with all their columns."""
+    shown: dict[str, Table] = {}
+    for name, entry in _described()["views"].items():
+        like = shown.get(entry["like"]) or dictionary()[entry["like"]]
+        hidden = entry.get("without", [])
+        kept = tuple(column for column in like.columns if column.name not in hidden)
+        shown[name] = Table(name, entry["about"], kept + _columns(entry))
+    return shown
+
+
+@cache
+def _described() -> dict[str, dict[str, Any]]:
+    text = sql_folder().joinpath("dictionary.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def _columns(entry: dict[str, Any]) -> tuple[Column, ...]:
+    columns = entry.get("columns", {})
+    return tuple(Column(name, *described) for name, described in columns.items())

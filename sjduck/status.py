@@ -1,6 +1,8 @@
 """What the archive holds, from where, as of when, and what it knows that it lacks."""
 
+import os
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -8,15 +10,16 @@ import orjson
 
 from sjduck import __version__
 from sjduck.archive import Row, View, question
-from sjduck.bounds import Answer, page
+from sjduck.bounds import Answer, bound, page
 from sjduck.errors import UsageError
 from sjduck.periods import local
-from sjduck.settings import Source
+from sjduck.settings import Source, check_timezone
 from sjduck.snapshots import Manifest, history, manifest_folder
-from sjduck.sqlfiles import dictionary, sql
+from sjduck.sqlfiles import published, sql
 
 DETAILS = ("summary", "hosts", "coverage", "schema")
 MAX_CHARS = 12_000
+MAX_LISTED = 20
 
 
 @question
@@ -26,34 +29,30 @@ def status(
     sources: tuple[Source, ...],
     detail: str = "summary",
     tz: str | None = None,
-    max_chars: int = MAX_CHARS,
+    offset: int = 0,
+    max_chars: int | None = None,
 ) -> Answer:
-    """Return the state of the archive: a summary, or the rows of one detail."""
+    """Return the state of the archive: a summary, or a page of the rows of one detail."""
     if detail not in DETAILS:
         raise UsageError(f"unknown detail {detail!r}; one of: {', '.join(DETAILS)}")
-    tz = tz or view.timezone
+    max_chars = bound(max_chars, MAX_CHARS)
+    tz = check_timezone(tz or view.timezone)
     head = {"archive": str(view.snapshot.root), "detail": detail, "tz": tz}
-    if detail == "schema":
-        rows = [
-            {"table": table.name, "column": c.name, "type": c.type, "about": c.about}
-            for table in dictionary().values()
-            for c in table.columns
-        ]
-    elif detail == "coverage":
-        rows = view.rows(sql("listing/lacking"), tz=tz)
-    elif detail == "hosts":
-        rows = _hosts(view, tz)
-    else:
+    if detail == "summary":
         return {**head, **_summary(view, sources, tz)}
-    return page(head, rows, name="rows", total=len(rows), offset=0, max_chars=max_chars)
+    rows = {"hosts": _hosts, "coverage": _lacking, "schema": _schema}[detail](view, tz)
+    offset = max(offset, 0)
+    return page(
+        head, rows[offset:], name="rows", total=len(rows), offset=offset, max_chars=max_chars
+    )
 
 
 def snapshots(root: Path, tz: str) -> list[Row]:
     """Return the generations that are kept, newest first."""
     return [
         {
-            "created": _local(manifest.created_at.replace(tzinfo=None), tz),
-            "created_at": manifest.created_at.isoformat(timespec="seconds"),
+            "created": f"{local(manifest.created_at.replace(tzinfo=None), tz):%Y-%m-%d %H:%M:%S}",
+            "created_at": manifest.created_at.isoformat(),
             "writer": manifest.writer,
             "generation": manifest.generation,
             "host": manifest.host,
@@ -73,31 +72,38 @@ def _summary(view: View, sources: tuple[Source, ...], tz: str) -> Answer:
         types[row["type"]] = types.get(row["type"], 0) + row["documents"]
         gone += row["source_gone"]
     manifests = view.snapshot.manifests
+    rejects = {row["reason"]: row["rejects"] for row in view.rows(sql("listing/rejects"))}
+    writers = [_writer(view, manifest, tz) for manifest in manifests]
+    places = [_source(source, manifests) for source in sources]
+    lists = {"rejects": rejects, "writers": writers, "sources": places}
+    left_out = {
+        name: len(rows) - MAX_LISTED for name, rows in lists.items() if len(rows) > MAX_LISTED
+    }
     return {
         "bytes": sum(segment.bytes for segment in view.snapshot.segments),
         "documents": types,
         "source_gone": gone,
-        "lacking": len(view.rows(sql("listing/lacking"), tz=tz)),
-        "rejects": {row["reason"]: row["rejects"] for row in view.rows(sql("listing/rejects"))},
-        "writers": [_writer(view, manifest, tz) for manifest in manifests],
-        "sources": [
-            {"kind": s.kind, "path": str(s.path), "is_reachable": s.path.is_dir()} for s in sources
-        ],
+        "lacking": len(_lacking(view, tz)),
+        "rejects": dict(list(rejects.items())[:MAX_LISTED]),
+        "writers": writers[:MAX_LISTED],
+        "sources": places[:MAX_LISTED],
+        **({"left_out": left_out} if left_out else {}),
         "sjduck": __version__,
     }
 
 
 def _writer(view: View, manifest: Manifest, tz: str) -> Row:
     run = last_run(view.snapshot.root, manifest.writer)
+    started = run.get("started_at")
     return {
         "writer": manifest.writer,
         "host": manifest.host,
         "generation": manifest.generation,
-        "published": _local(manifest.created_at.replace(tzinfo=None), tz),
-        "last_run": run.get("started_at"),
+        "published": _local(manifest.created_at, tz),
+        "last_run": _local(datetime.fromisoformat(started), tz) if started else None,
         "seconds": run.get("seconds"),
         "segments": len(manifest.segments),
-        "filled_from": [f"{s['kind']} {s['root']}" for s in manifest.sources.values()],
+        "filled_from": [f"{s['kind']} {s['root']}" for s in manifest.sources.values()][:MAX_LISTED],
     }
 
 
@@ -110,27 +116,56 @@ def last_run(root: Path, writer: str) -> dict[str, Any]:
     return {}
 
 
+def _source(source: Source, manifests: tuple[Manifest, ...]) -> Row:
+    place = {"kind": source.kind, "root": os.path.realpath(source.path)}
+    return {
+        "kind": source.kind,
+        "path": str(source.path),
+        "is_reachable": source.path.is_dir(),
+        "is_taken_in": any(place in manifest.sources.values() for manifest in manifests),
+    }
+
+
 def _hosts(view: View, tz: str) -> list[Row]:
     hosts: dict[str | None, Row] = {}
+
+    def of(host: str | None) -> Row:
+        new: Row = {"host": host, "documents": {}, "bytes": 0, "newest": None, "published": None}
+        return hosts.setdefault(host, {**new, "lacking": 0})
+
     for row in view.rows(sql("listing/counts")):
-        host = hosts.setdefault(
-            row["host"], {"host": row["host"], "documents": {}, "bytes": 0, "newest": None}
-        )
+        host = of(row["host"])
         host["documents"][row["type"]] = row["documents"]
         host["bytes"] += row["bytes"]
         host["newest"] = max(filter(None, (host["newest"], row["newest_at"])), default=None)
-    lacking: dict[str | None, int] = {}
-    for row in view.rows(sql("listing/lacking"), tz=tz):
-        lacking[row["host"]] = lacking.get(row["host"], 0) + 1
-        hosts.setdefault(
-            row["host"], {"host": row["host"], "documents": {}, "bytes": 0, "newest": None}
-        )
+    for row in _lacking(view, tz):
+        of(row["host"])["lacking"] += 1
+    for manifest in view.snapshot.manifests:
+        for name in {segment.host for segment in manifest.segments} & set(hosts):
+            known = hosts[name]["published"] or manifest.created_at
+            hosts[name]["published"] = max(known, manifest.created_at)
     return [
-        {**host, "newest": _local(host["newest"], tz), "lacking": lacking.get(name, 0)}
-        for name, host in sorted(hosts.items(), key=lambda item: item[0] or "~")
+        {
+            **host,
+            "newest": _local(host["newest"], tz),
+            "published": _local(host["published"], tz),
+        }
+        for _, host in sorted(hosts.items(), key=lambda item: (item[0] is None, item[0]))
     ]
 
 
-def _local(moment: Any, tz: str) -> str | None:
-    there = local(moment, tz)
+def _lacking(view: View, tz: str) -> list[Row]:
+    return view.rows(sql("listing/lacking"), tz=tz)
+
+
+def _schema(view: View, tz: str) -> list[Row]:
+    return [
+        {"table": table.name, "column": column.name, "type": column.type, "about": column.about}
+        for table in published().values()
+        for column in table.columns
+    ]
+
+
+def _local(moment: datetime | None, tz: str) -> str | None:
+    there = local(moment and moment.replace(tzinfo=None), tz)
     return f"{there:%Y-%m-%d %H:%M}" if there else None

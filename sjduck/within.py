@@ -1,21 +1,41 @@
 """Find one literal text inside one document."""
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
 from sjduck.archive import View, question
-from sjduck.bounds import Answer, Budget, compact
+from sjduck.bounds import (
+    MAX_FIELD_CHARACTERS,
+    PAGING_CHARACTERS,
+    Answer,
+    Budget,
+    bound,
+    compact,
+    lowered_note,
+    short,
+)
 from sjduck.errors import UsageError
-from sjduck.reading import readable_lines
+from sjduck.readable import numbered_lines, pieces
+from sjduck.reading import Readable
 from sjduck.refs import is_answer, path_of, resolve
-from sjduck.sqlfiles import sql
 
 MAX_CHARS = 12_000
 MAX_PASSAGES = 40
+MAX_CONTEXT = 20
 EXCERPT_CHARACTERS = 600
-_PAGING_CHARACTERS = 160
+
+
+class _Hit(NamedTuple):
+    """A line that holds the text, and the turn it stands in."""
+
+    line: int
+    turn: int | None
 
 
 @question
 def search_within(
-    view: View, ref: str, query: str, *, context: int = 2, max_chars: int = MAX_CHARS
+    view: View, ref: str, query: str, *, context: int = 2, max_chars: int | None = None
 ) -> Answer:
     """Return where a text stands in a document's readable, whatever its case.
 
@@ -23,70 +43,86 @@ def search_within(
     """
     if not query:
         raise UsageError("nothing to look for; give a text")
+    max_chars = bound(max_chars, MAX_CHARS)
     document = resolve(view, ref)
     if is_answer(document):
         return document
-    lines = [text for _, text in readable_lines(view, document)]
-    wanted = query.lower()
-    hits = [number for number, text in enumerate(lines, 1) if wanted in text.lower()]
-    head = {"path": path_of(document), "query": query, "matches": len(hits)}
-    groups = _groups(hits, max(context, 0))
-    turns = _turns(view, document, [first for first, _ in groups[:MAX_PASSAGES]])
+    text = _Text(Readable(view, document))
+    context = min(max(context, 0), MAX_CONTEXT)
+    hits = list(text.find(query.lower()))
+    groups = list(_groups(hits, context))
+    query = short(query, MAX_FIELD_CHARACTERS)
+    answer: Answer = {"path": path_of(document), "query": query, "matches": len(hits)}
     budget = Budget(max_chars)
-    budget.take(compact(head) + " " * _PAGING_CHARACTERS)
-    passages: list[Answer] = []
-    for (first, last), turn in zip(groups, turns, strict=False):
-        passage = {
-            "line": first,
-            "turn": turn,
-            "excerpt": _excerpt(lines, first, last, context, wanted),
-        }
-        if not budget.take(compact(passage) + ",") and passages:
-            break
+    budget.spend(compact(answer) + " " * PAGING_CHARACTERS)
+    passages = answer["passages"] = []
+    for group in groups[:MAX_PASSAGES]:
+        excerpt = text.excerpt(group, context, query.lower())
+        passage = {"line": group[0].line, "turn": group[0].turn, "excerpt": excerpt}
+        if not budget.take(compact(passage) + ","):
+            if passages:
+                break
+            budget.spend(compact(passage))
         passages.append(passage)
-    answer: Answer = {**head, "passages": passages}
-    if len(passages) < len(groups):
-        following = groups[len(passages)][0]
-        answer["more"] = (
-            f"{len(groups) - len(passages)} more passages, the next at line {following}: "
-            f'read on with sj_get lines="{following}-"'
-        )
+    if left := groups[len(passages) :]:
+        answer["next_line"] = left[0][0].line
+        answer["more"] = f'{len(left)} more passages: read on with lines="{left[0][0].line}-"'
+    if budget.was_lowered:
+        answer["note"] = lowered_note()
     return answer
 
 
-def _groups(hits: list[int], context: int) -> list[tuple[int, int]]:
-    """Join matches that stand in one another's context: (first, last) lines of each group."""
-    groups: list[tuple[int, int]] = []
+def _groups(hits: Sequence[_Hit], context: int) -> Iterator[list[_Hit]]:
+    """Join hits that stand in the context of the first of them."""
+    group: list[_Hit] = []
     for hit in hits:
-        if groups and hit - groups[-1][0] <= context:
-            groups[-1] = groups[-1][0], hit
-        else:
-            groups.append((hit, hit))
-    return groups
+        if group and hit.line - group[0].line > context:
+            yield group
+            group = []
+        group.append(hit)
+    if group:
+        yield group
 
 
-def _excerpt(lines: list[str], first: int, last: int, context: int, wanted: str) -> str:
-    """Return a match with the lines around; of a long line, what stands around the match."""
-    at = lines[first - 1].lower().find(wanted)
-    line = lines[first - 1]
-    if len(line) > EXCERPT_CHARACTERS:
-        start = max(0, at - EXCERPT_CHARACTERS // 3)
-        return line[start : start + EXCERPT_CHARACTERS]
-    around = max(context, 0)
-    shown = "\n".join(lines[max(first - 1 - around, 0) : last + around])
-    if len(shown) <= EXCERPT_CHARACTERS:
-        return shown
-    from_match = "\n".join(lines[first - 1 : last + around])
-    return from_match[:EXCERPT_CHARACTERS]
+class _Text:
+    """A document's readable, held whole: what is shown around a hit may be in another block."""
 
+    def __init__(self, readable: Readable) -> None:
+        self._blocks = list(readable.blocks())
+        self._header = list(readable.header(self._blocks))
 
-def _turns(view: View, document: Answer, lines: list[int]) -> list[int | None]:
-    """Return the turn of each line."""
-    file = view.file_of("blocks", document)
-    if not lines or file is None:
-        return [None] * len(lines)
-    rows = view.rows(
-        sql("reading/turn_of_line"), file=file, document=document["document"], lines=lines
-    )
-    found = {row["line"]: row["turn"] for row in rows}
-    return [found.get(line) for line in lines]
+    def find(self, wanted: str) -> Iterator[_Hit]:
+        """Yield the lines that hold a lower-case text, in their order."""
+        for number, line in self._header:
+            if wanted in line.lower():
+                yield _Hit(number, None)
+        turn: int | None = 0
+        for piece in pieces(self._blocks):
+            turn = piece.block.turn if piece.block else (turn or 0) + 1
+            if wanted in piece.text.lower():
+                for number, line in enumerate(piece.text.split("\n"), piece.first):
+                    if wanted in line.lower():
+                        yield _Hit(number, turn)
+
+    def excerpt(self, group: Sequence[_Hit], context: int, wanted: str) -> str:
+        """Return hits with the lines around; of a long line, what stands around the text."""
+        first, last = group[0].line, group[-1].line
+        lines = self._lines(first - context, last + context)
+        line = lines[first]
+        if len(line) > EXCERPT_CHARACTERS:
+            start = max(0, line.lower().find(wanted) - EXCERPT_CHARACTERS // 3)
+            return line[start : start + EXCERPT_CHARACTERS]
+        shown = "\n".join(lines.values())
+        if len(shown) > EXCERPT_CHARACTERS:
+            shown = "\n".join(text for number, text in lines.items() if number >= first)
+        return shown[:EXCERPT_CHARACTERS]
+
+    def _lines(self, first: int, last: int) -> dict[int, str]:
+        """Return the lines of a range by number."""
+        begin = bisect_left(self._blocks, first - 2, key=lambda block: block.line_end)
+        end = bisect_right(self._blocks, last + 2, key=lambda block: block.line_start)
+        lines = {number: text for number, text in self._header if first <= number <= last}
+        for line in numbered_lines(self._blocks[begin:end]):
+            if first <= line.number <= last:
+                lines[line.number] = line.text
+        return lines

@@ -7,9 +7,11 @@ from etl.document import Document, handle
 from etl.lines import Lines
 from etl.tables import CatalogueRow
 
+# A row is some hundred characters; in a longer line the pattern would look for long.
+MAX_ROW_CHARACTERS = 10_000
 _ROW = re.compile(
     r"^(?P<time>\d{4}-\d{2}-\d{2} \d{2}:\d{2}) \| (?P<host>[^|]*) \| (?P<cwd>.*?) \| "
-    r'"(?P<topic>.*)" \| session=(?P<session>[^\s|]+)(?P<rest>(?: \| [^|]*)*)$'
+    r'"(?P<topic>.*)" \| session=(?P<session>[^\s|]+)(?P<rest> \| .*)?$'
 )
 _STRAY_PROMPT = re.compile(r"^(?:[❯>]\s*)+")
 _KNOWN = frozenset({"harness", "model", "turns", "size"})
@@ -20,7 +22,7 @@ def flatten(document: Document, lines: Lines) -> None:
     count = size = 0
     for line in lines:
         count, size = line.number, line.offset + len(line.raw)
-        text = line.raw.decode("utf-8", "replace").strip("\0\r\n ")
+        text = line.raw.decode("utf-8", "replace").strip("\ufeff\0\r\n ")
         if not text:
             continue
         row = parse_row(document.id, line.number, text)
@@ -33,15 +35,15 @@ def flatten(document: Document, lines: Lines) -> None:
 
 def parse_row(document: int, number: int, text: str) -> CatalogueRow | None:
     """Return one line of the log as a row, or None where it is none."""
-    match = _ROW.match(text)
+    match = _ROW.match(text) if len(text) <= MAX_ROW_CHARACTERS else None
     if match is None:
         return None
     try:
         logged = datetime.strptime(match["time"], "%Y-%m-%d %H:%M")
     except ValueError:
         return None
-    fields = dict(part.partition("=")[::2] for part in match["rest"].split(" | ") if "=" in part)
-    fields = {name.strip(): value.strip() for name, value in fields.items()}
+    written = [part.partition("=") for part in (match["rest"] or "").split(" | ")]
+    fields = {name.strip(): value.strip() for name, _, value in written if name.strip()}
     return CatalogueRow(
         document=document,
         line=number,
@@ -66,4 +68,5 @@ def _topic(written: str) -> str | None:
 
 
 def _whole(text: str | None, below: int) -> int | None:
-    return int(text) if text and text.isascii() and text.isdecimal() and int(text) < below else None
+    is_whole = text is not None and re.fullmatch(r"[0-9]{1,18}", text) is not None
+    return int(text) if text and is_whole and int(text) < below else None

@@ -1,22 +1,34 @@
 """Claude Code: the files of its home, and its session files of every version."""
 
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from etl.document import Claim, Document, Facts, LineFacts, handle, instant
+from etl.document import (
+    PROMPT_CHARACTERS,
+    Claim,
+    Document,
+    Facts,
+    LineFacts,
+    as_json,
+    handle,
+    instant,
+)
 from etl.lines import Lines, parse
 from etl.sources.claude_calls import Calls
 from sjduck.readable import is_shown_user_text
 from sjduck.settings import Source
 
 HARNESS = "claude"
-_COMMAND = re.compile(r"<command-name>\s*/?([^<]+?)\s*</command-name>")
-_COMMAND_ARGUMENTS = re.compile(r"<command-args>\s*(.*?)\s*</command-args>", re.DOTALL)
-_SPOKEN_SYSTEM = {"away_summary": "high", "api_error": "low", "local_command": "low"}
+# Tags that harnesses write begin with two words; a person may write <div>.
+_ENVELOPE = re.compile(r"<[a-z]+[-_]|Caveat:")
+_INTERRUPTED = "[Request interrupted"
+_ATTACHED = ("image", "document")
+MAX_SIDECAR_BYTES = 1024 * 1024
 _NOT_CONVERSATION = frozenset(
     {
         "progress", "attachment", "queue-operation", "file-history-snapshot",
@@ -34,7 +46,7 @@ def claims(source: Source, root: str, path: str) -> Claim | None:
     """Say what a path under a Claude Code home is."""
     parts = path.split("/")
     match parts:
-        case ["projects", _, *rest]:
+        case ["projects", _, *rest] if rest:
             return session_claim(source, root, path, rest, host=source.host)
         case ["plans", name] if name.endswith(".md"):
             return Claim(
@@ -84,7 +96,10 @@ def flatten(document: Document, lines: Lines) -> None:
         for offset, reason, sample in rejects:
             document.reject(line.number, offset, reason, sample)
         for record in records:
-            session.take(record, line.number)
+            try:
+                session.take(record, line.number)
+            except RecursionError:
+                document.reject(line.number, line.offset, "nested too deeply")
     session.finish()
 
 
@@ -117,7 +132,7 @@ class _Session:
             case "ai-title":
                 self.facts.ai_title = _text(record.get("aiTitle")) or None
             case _ if type_ not in _NOT_CONVERSATION:
-                self.document.unknown[type_] += 1
+                self.document.count_unknown(type_)
 
     def finish(self) -> None:
         """Add the calls and what stands beside the file."""
@@ -160,11 +175,13 @@ class _Session:
     def _message(self, role: str, record: dict[str, Any], number: int, sent_at: int | None) -> None:
         line = self._line(record, number, sent_at)
         message = record.get("message")
-        if isinstance(message, str):
+        if isinstance(message, str | list):
             message = {"content": message}
+        elif message is None:
+            self.document.count_unknown(f"{role} without a message")
+            return
         elif not isinstance(message, dict):
-            if message is not None:
-                self.document.reject(number, None, "message is no object", repr(message))
+            self.document.reject(number, None, "message is no object", repr(message))
             return
         if role == "assistant":
             line.message_id = _text(message.get("id")) or None
@@ -174,9 +191,11 @@ class _Session:
             self.calls.log(record, message, line)
         for item in _content(message):
             self._item(role, item, line)
-        if "content" not in message and "0" in message:
+        if not message.get("content") and "0" in message:
             spread = "".join(str(message[key]) for key in _digit_keys(message))
             self.document.hidden(role, spread, line, kind="text", signal="low")
+        elif "content" not in message:
+            self.document.count_unknown(f"{role} message without content")
 
     def _item(self, role: str, item: Any, line: LineFacts) -> None:
         document = self.document
@@ -184,7 +203,7 @@ class _Session:
             self._words(role, item, line)
             return
         if not isinstance(item, dict):
-            document.unknown[f"block {type(item).__name__}"] += 1
+            document.count_unknown(f"block {type(item).__name__}")
             return
         match item.get("type"):
             case "text":
@@ -201,10 +220,10 @@ class _Session:
                 document.tool_use(name, use_id or None, item.get("input"), line)
             case "tool_result":
                 self._result(item, line)
-            case "image" | "document":
+            case kind if kind in _ATTACHED:
                 document.hidden(role, _attached(item), line, kind="image", signal="low")
             case kind:
-                document.unknown[f"block {kind}"] += 1
+                document.count_unknown(f"block {kind}")
 
     def _words(self, role: str, text: str, line: LineFacts) -> None:
         if role == "user" and not is_shown_user_text(text):
@@ -213,24 +232,26 @@ class _Session:
             kind = "summary" if line.is_summary else "text"
             signal = "low" if line.is_meta and not line.is_summary else "high"
             self.document.text(role, text, line, kind=kind, signal=signal)
-            own = not line.is_sidechain or self.document.claim.type == "subagent"
-            if role == "user" and signal == "high" and own and not line.is_summary:
-                self._prompt(text)
+            if role == "user" and not line.is_meta and not line.is_summary:
+                self._prompt(text, line)
 
-    def _prompt(self, text: str) -> None:
-        if self.facts.first_prompt is None and not text.startswith("[Request interrupted"):
-            self.facts.first_prompt = text
+    def _prompt(self, text: str, line: LineFacts) -> None:
+        own = not line.is_sidechain or self.document.claim.type == "subagent"
+        if own and self.facts.first_prompt is None and not text.startswith(_INTERRUPTED):
+            self.facts.first_prompt = text[:PROMPT_CHARACTERS]
 
     def _envelope(self, text: str, line: LineFacts) -> None:
+        """Take text in the user's name that the readable leaves out."""
         if not text or text.isspace():
             return
-        command = _COMMAND.search(text)
-        signal = "medium" if command else "low"
+        command = _command(text)
+        own = not line.is_meta and not line.is_summary and _ENVELOPE.match(text) is None
+        signal = "medium" if command else "high" if own else "low"
         self.document.hidden("user", text, line, kind="text", signal=signal)
         if command:
-            arguments = _COMMAND_ARGUMENTS.search(text)
-            words = ["/" + command.group(1), arguments.group(1) if arguments else ""]
-            self._command(" ".join(filter(None, words)))
+            self._command(command)
+        elif own:
+            self._prompt(text, line)
 
     def _command(self, command: str) -> None:
         if command.split()[0] == "/clear":
@@ -250,36 +271,49 @@ class _Session:
             is_error=error if isinstance(error, bool) else None,
         )
         for part in content if isinstance(content, list) else []:
-            if isinstance(part, dict) and part.get("type") in ("image", "document"):
+            if isinstance(part, dict) and part.get("type") in _ATTACHED:
                 self.document.hidden("assistant", _attached(part), line, kind="image", signal="low")
 
     def _system(self, record: dict[str, Any], number: int, sent_at: int | None) -> None:
-        signal = _SPOKEN_SYSTEM.get(str(record.get("subtype")))
-        if signal is None:
-            return
         text = _text(record.get("content")) or _error_text(record.get("error"))
         if not text:
             return
         line = self._line(record, number, sent_at)
-        kind = "summary" if signal == "high" else "text"
+        is_summary = record.get("subtype") == "away_summary"
+        kind, signal = ("summary", "high") if is_summary else ("text", "low")
         self.document.hidden("system", text, line, kind=kind, signal=signal)
-        if command := _COMMAND.search(text):
-            self._command("/" + command.group(1))
+        if command := _command(text):
+            self._command(command)
 
     def _attachment(self, record: dict[str, Any], number: int, sent_at: int | None) -> None:
         attachment = record.get("attachment")
         if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
             return
-        prompt = attachment.get("prompt")
-        parts = _content({"content": prompt})
         line = self._line(record, number, sent_at)
-        for part in parts:
-            text = part if isinstance(part, str) else _text(part.get("text"))
-            if is_shown_user_text(text):
+        for part in _content({"content": attachment.get("prompt")}):
+            text = _text(part.get("text")) if isinstance(part, dict) else _text(part)
+            if isinstance(part, dict) and part.get("type") in _ATTACHED:
+                self.document.hidden("user", _attached(part), line, kind="image", signal="low")
+            elif is_shown_user_text(text):
                 self.document.hidden("user", text, line, kind="text", signal="high")
-                self._prompt(text)
-            elif text:
-                self.document.hidden("user", text, line, kind="text", signal="low")
+                self._prompt(text, line)
+            else:
+                self._envelope(text, line)
+
+
+def _command(text: str) -> str | None:
+    """Return the slash command, with its arguments, that an envelope carries."""
+    name = _between(text, "<command-name>", "</command-name>").removeprefix("/")
+    if not name or "<" in name:
+        return None
+    arguments = _between(text, "<command-args>", "</command-args>")
+    return f"/{name} {arguments}".rstrip()
+
+
+def _between(text: str, opening: str, closing: str) -> str:
+    _, _, after = text.partition(opening)
+    inside, closed, _ = after.partition(closing)
+    return inside.strip() if closed else ""
 
 
 def _type_of(record: dict[str, Any]) -> str:
@@ -321,7 +355,7 @@ def _result_texts(content: Any) -> Iterator[str]:
                 elif isinstance(part, dict) and part.get("type") == "text":
                     yield _text(part.get("text"))
         case _:
-            yield orjson.dumps(content).decode()
+            yield as_json(content)
 
 
 def _attached(item: dict[str, Any]) -> str:
@@ -343,8 +377,12 @@ def _error_text(error: Any) -> str:
 
 def _read_agent_sidecar(document: Document) -> None:
     """Take a subagent's type and task from the `.meta.json` beside its file, if any."""
+    path = Path(document.claim.file).with_suffix(".meta.json")
     try:
-        meta = orjson.loads(Path(document.claim.file).with_suffix(".meta.json").read_bytes())
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_SIDECAR_BYTES:
+            return
+        meta = orjson.loads(path.read_bytes())
     except (OSError, orjson.JSONDecodeError):
         return
     if isinstance(meta, dict):

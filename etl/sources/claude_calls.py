@@ -1,26 +1,14 @@
 """Claude Code's model responses: one call a message id, from the lines that repeat it."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeGuard
 
 from etl.document import LineFacts, hash64
 from etl.tables import CallRow
 
-
-@dataclass(slots=True)
-class _Call:
-    """One response while its lines come in: the greatest output so far gives the usage."""
-
-    line: LineFacts
-    session_id: str | None
-    request_id: str | None
-    usage: dict[str, Any]
-    model: str | None
-    stop_reason: str | None
-    cost: float | None
-    sent_at: int | None
-    tools: dict[str, None] = field(default_factory=dict)
+# More than any response can have: a greater number is none.
+MAX_COUNT = 2**31 - 1
 
 
 class Calls:
@@ -29,101 +17,96 @@ class Calls:
     def __init__(self, document: int, harness: str) -> None:
         self._document = document
         self._harness = harness
-        self._calls: dict[str, _Call] = {}
+        self._rows: dict[str, CallRow] = {}
 
     def log(self, record: dict[str, Any], message: dict[str, Any], line: LineFacts) -> None:
         """Take one assistant line; lines without a usage or a model of their own are none."""
         usage = message.get("usage")
         if not isinstance(usage, dict) or line.model == "<synthetic>":
             return
-        key = line.message_id or line.uuid or f"line {line.number}"
-        candidate = _Call(
-            line=line,
-            session_id=_text(record.get("sessionId")),
-            request_id=_text(record.get("requestId")),
-            usage=usage,
-            model=line.model,
-            stop_reason=_text(message.get("stop_reason")),
-            cost=_cost(record.get("costUSD")),
-            sent_at=line.sent_at,
-        )
-        call = self._calls.setdefault(key, candidate)
-        if call is not candidate:
-            _merge(call, candidate)
-        content = message.get("content")
-        for item in content if isinstance(content, list) else []:
-            if isinstance(item, dict) and item.get("type") in ("tool_use", "server_tool_use"):
-                call.tools.setdefault(str(item.get("name")))
+        key = line.message_id or line.uuid or f"{self._document} line {line.number}"
+        row = self._row(key, record, message, usage, line)
+        before = self._rows.get(key)
+        self._rows[key] = row if before is None else _merged(before, row)
 
-    def rows(self) -> Iterator[CallRow]:
-        """Yield the responses, in the order of their first lines."""
-        for key, call in self._calls.items():
-            yield self._row(key, call)
+    def rows(self) -> Iterable[CallRow]:
+        """Return the responses, in the order of their first lines."""
+        return self._rows.values()
 
-    def _row(self, key: str, call: _Call) -> CallRow:
-        usage = call.usage
+    def _row(
+        self,
+        key: str,
+        record: dict[str, Any],
+        message: dict[str, Any],
+        usage: dict[str, Any],
+        line: LineFacts,
+    ) -> CallRow:
+        """Return what one line alone says of the response."""
         write_5m, write_1h = _cache_writes(usage)
         details = usage.get("output_tokens_details")
-        reasoning = details.get("thinking_tokens") if isinstance(details, dict) else None
-        searches = usage.get("server_tool_use")
+        has_reasoning = isinstance(details, dict) and details.get("thinking_tokens") is not None
         return CallRow(
             document=self._document,
-            call_key=hash64(
-                key if call.line.message_id or call.line.uuid else f"{self._document} {key}"
-            ),
-            session_id=call.session_id,
-            sent_at=call.sent_at,
-            cwd=call.line.cwd,
+            call_key=hash64(key),
+            session_id=_text(record.get("sessionId")),
+            sent_at=line.sent_at,
+            cwd=line.cwd,
             harness=self._harness,
-            provider=_provider(call.line.message_id, call.model),
-            model=call.model,
-            message_id=call.line.message_id,
-            request_id=call.request_id,
+            provider=_provider(line.message_id, line.model),
+            model=line.model,
+            message_id=line.message_id,
+            request_id=_text(record.get("requestId")),
             input_tokens=_count(usage, "input_tokens"),
             cache_write_5m_tokens=write_5m,
             cache_write_1h_tokens=write_1h,
             cache_read_tokens=_count(usage, "cache_read_input_tokens"),
             output_tokens=_count(usage, "output_tokens"),
-            reasoning_tokens=reasoning if isinstance(reasoning, int) else None,
-            web_searches=_count(searches, "web_search_requests"),
+            reasoning_tokens=_count(details, "thinking_tokens") if has_reasoning else None,
+            web_searches=_count(usage.get("server_tool_use"), "web_search_requests"),
             service_tier=_text(usage.get("service_tier")),
             speed=_text(usage.get("speed")),
-            stop_reason=call.stop_reason,
-            tools=list(call.tools),
-            is_sidechain=call.line.is_sidechain,
-            recorded_cost_usd=call.cost,
+            stop_reason=_text(message.get("stop_reason")),
+            tools=list(dict.fromkeys(_tools(message.get("content")))),
+            is_sidechain=line.is_sidechain,
+            recorded_cost_usd=_cost(record.get("costUSD")),
         )
 
 
-def _merge(call: _Call, other: _Call) -> None:
-    """Let a further line of the same response have its say."""
-    if _wins(other.usage, call.usage):
-        call.usage, call.model, call.line = other.usage, other.model, other.line
-        call.session_id = other.session_id
-        call.request_id = other.request_id or call.request_id
-    call.stop_reason = other.stop_reason or call.stop_reason
-    call.cost = call.cost if other.cost is None else max(other.cost, call.cost or 0.0)
-    if call.sent_at is None or (other.sent_at is not None and other.sent_at < call.sent_at):
-        call.sent_at = other.sent_at
+def _merged(before: CallRow, row: CallRow) -> CallRow:
+    """Let a further line of the same response have its say.
 
-
-def _wins(usage: dict[str, Any], over: dict[str, Any]) -> bool:
-    output, other = _count(usage, "output_tokens"), _count(over, "output_tokens")
-    if output != other:
-        return output > other
-    return _is_zero(over) and not _is_zero(usage)
-
-
-def _is_zero(usage: dict[str, Any]) -> bool:
-    return not any(
-        _count(usage, name)
-        for name in (
-            "input_tokens",
-            "output_tokens",
-            "cache_read_input_tokens",
-            "cache_creation_input_tokens",
-        )
+    Usage, model and place are taken whole from one line, what only some lines have from any.
+    """
+    wins = row.output_tokens > before.output_tokens or (_is_zero(before) and not _is_zero(row))
+    best, other = (row, before) if wins else (before, row)
+    instants = [sent_at for sent_at in (before.sent_at, row.sent_at) if sent_at is not None]
+    costs = [c for c in (before.recorded_cost_usd, row.recorded_cost_usd) if c is not None]
+    return best._replace(
+        request_id=best.request_id or other.request_id,
+        stop_reason=best.stop_reason or other.stop_reason,
+        sent_at=min(instants, default=None),
+        tools=list(dict.fromkeys(before.tools + row.tools)),
+        recorded_cost_usd=max(costs, default=None),
     )
+
+
+def _is_zero(row: CallRow) -> bool:
+    """Tell whether a line is a proxy's placeholder."""
+    return not (
+        row.input_tokens
+        or row.output_tokens
+        or row.cache_read_tokens
+        or row.cache_write_5m_tokens
+        or row.cache_write_1h_tokens
+    )
+
+
+def _tools(content: Any) -> Iterator[str]:
+    items = content if isinstance(content, list) else [content]
+    for item in items:
+        is_use = isinstance(item, dict) and item.get("type") in ("tool_use", "server_tool_use")
+        if is_use and (name := _text(item.get("name"))):
+            yield name
 
 
 def _cache_writes(usage: dict[str, Any]) -> tuple[int, int]:
@@ -145,13 +128,15 @@ def _provider(message_id: str | None, model: str | None) -> str | None:
 
 def _count(values: Any, name: str) -> int:
     value = values.get(name) if isinstance(values, dict) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-        return 0
-    return int(min(value, 2**62))
+    return int(value) if _is_number(value) and 0 <= value <= MAX_COUNT else 0
 
 
 def _cost(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return float(value) if _is_number(value) and 0 <= value < math.inf else None
+
+
+def _is_number(value: Any) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _text(value: Any) -> str | None:

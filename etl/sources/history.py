@@ -19,7 +19,7 @@ def flatten(document: Document, lines: Lines) -> None:
         for record in records:
             row = _row(document, line.number, record)
             if row is None:
-                document.unknown["history line without a prompt"] += 1
+                document.count_unknown("history line without a prompt")
             else:
                 document.catalogue(row)
     document.set_readable(turns=0, lines=count, size=size, digest=0)

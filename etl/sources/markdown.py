@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from etl.document import Document
+from etl.document import PROMPT_CHARACTERS, Document
 from etl.lines import Lines
 from sjduck.readable import HEADER_LINES, NO_PROMPT, markdown_hash
 
-_HEADING = re.compile(r"^#\s+(.+?)\s*$", re.MULTILINE)
+_HEADING = re.compile(r"^#[ \t]+(\S.*)$", re.MULTILINE)
 _TURN_HEADINGS = {"## User": "user", "## Assistant": "assistant"}
 _TOOL_MARK = re.compile(r"^\*\*(?:→ .*|⎿ (?:output|error):)\*\*$")
 _TOOL_FENCE = re.compile(r"^```(?:bash|json|text)$")
@@ -16,9 +16,9 @@ _TOOL_FENCE = re.compile(r"^```(?:bash|json|text)$")
 
 def flatten(document: Document, lines: Lines) -> None:
     """Flatten a plan, a memory or a note: one block, the whole file."""
-    text = lines.text()
+    text = lines.text().replace("\0", "")
     if heading := _HEADING.search(text):
-        document.facts.custom_title = heading.group(1)
+        document.facts.custom_title = heading.group(1).rstrip()
     if document.claim.type == "note":
         document.facts.parent_session_id = document.claim.sid
     count = _count_lines(text)
@@ -29,19 +29,17 @@ def flatten(document: Document, lines: Lines) -> None:
 
 def flatten_readable(document: Document, lines: Lines) -> None:
     """Flatten a rendered session: its turns, what was said apart from what tools did."""
-    text = lines.text()
+    text = lines.text().replace("\0", "")
     turns = 0
-    for piece in _pieces(text.split("\n")):
-        if piece.first > _count_lines(text):
-            break
+    for piece in _pieces(text.split("\n")) if text else ():
         document.markdown(
             piece.role, piece.text, (piece.first, piece.last), turn=piece.turn or None,
             signal=piece.signal,
         )  # fmt: skip
         turns = max(turns, piece.turn)
-    first = text.split("\n", 1)[0].removeprefix("# ")
+    first = text.split("\n", 1)[0].removeprefix("# ").rstrip()
     if first and first != NO_PROMPT:
-        document.facts.first_prompt = first
+        document.facts.first_prompt = first[:PROMPT_CHARACTERS]
     _set_readable(document, text, turns=turns)
 
 
@@ -57,7 +55,7 @@ class _Piece(NamedTuple):
 def _pieces(lines: list[str]) -> Iterator[_Piece]:
     """Cut the lines at turns and at tool calls; together the pieces are the whole file."""
     last = len(lines) - (1 if lines[-1] == "" else 0)
-    marks = list(_marks(lines))
+    marks = list(_marks([line.removesuffix("\r") for line in lines]))
     for at, (start, role, turn, signal) in enumerate(marks):
         end = marks[at + 1][0] if at + 1 < len(marks) else len(lines)
         if start < end:
@@ -73,12 +71,12 @@ def _marks(lines: list[str]) -> Iterator[tuple[int, str | None, int, str]]:
     number = 0
     while number < len(lines):
         line = lines[number]
-        if line in _TURN_HEADINGS and number >= HEADER_LINES:
+        if number >= HEADER_LINES and _is_turn(lines, number, role):
             role = _TURN_HEADINGS[line]
             turn += 1
             in_tool = False
             yield number, role, turn, "high"
-        elif role and _is_tool(lines, number):
+        elif role == "assistant" and _is_tool(lines, number):
             yield number, role, turn, "low"
             in_tool = True
             number = _fence_end(lines, number + 2)
@@ -86,6 +84,12 @@ def _marks(lines: list[str]) -> Iterator[tuple[int, str | None, int, str]]:
             in_tool = False
             yield number, role, turn, "high"
         number += 1
+
+
+def _is_turn(lines: list[str], number: int, role: str | None) -> bool:
+    """Tell whether a turn begins: roles take turns, so another heading of one is its words."""
+    is_blank = number + 1 < len(lines) and lines[number + 1] == ""
+    return is_blank and _TURN_HEADINGS.get(lines[number], role) != role
 
 
 def _is_tool(lines: list[str], number: int) -> bool:
@@ -101,11 +105,13 @@ def _fence_end(lines: list[str], opened: int) -> int:
     """Return the line that closes a tool's fence: the last one before the text goes on.
 
     A tool's output may hold fences of its own, so a closing line counts only where the next
-    line is blank, a heading, or there is none.
+    line is blank, begins the user's turn, or there is none.
     """
     for number in range(opened + 1, len(lines)):
         following = lines[number + 1] if number + 1 < len(lines) else ""
-        if lines[number] == "```" and (following == "" or following in _TURN_HEADINGS):
+        if lines[number] == "```" and (
+            following == "" or _is_turn(lines, number + 1, role="assistant")
+        ):
             return number
     return len(lines) - 1
 

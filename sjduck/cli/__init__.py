@@ -12,6 +12,7 @@ from sjduck.errors import SjduckError
 # Command → (module, what it does): the help page needs no command's code.
 _COMMANDS = {
     "etl": ("etl", "Take in what is new in the sources."),
+    "recall": ("recall", "Find where something was discussed, on which machine."),
     "list": ("listing", "List what the archive holds."),
     "get": ("reading", "Read a session, a plan, a memory or a note."),
     "within": ("reading", "Find a text inside one document."),
@@ -36,27 +37,47 @@ class _Commands(click.Group):
             formatter.write_dl([(name, about) for name, (_, about) in _COMMANDS.items()])
 
 
-@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+    epilog="Exit codes: 0 answered, 1 failed, 2 bad usage, 3 neither archive nor source.",
+)
 @click.version_option(__version__, message="sjduck %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Find again what you worked out with coding agents: on which machine, in which session."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def main() -> None:
     """Run the command line; exits 0 answered, 1 failed, 2 bad usage, 3 nothing to read."""
+    from sjduck.cli.terminal import narrate
+
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    arguments = [os.fsencode(argument).decode("utf-8", "replace") for argument in sys.argv[1:]]
     try:
-        code = cli.main(standalone_mode=False)
+        code = cli.main(arguments, prog_name="sjduck", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
+        narrate(_one_line(error))
         code = error.exit_code
     except click.Abort:
         code = 130
     except SjduckError as error:
-        click.echo(f"sjduck: {error}", err=True)
+        narrate(f"sjduck: {error}")
         code = error.exit_code
     except BrokenPipeError:
         # The reader has seen enough; nothing may be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _one_line(error: click.ClickException) -> str:
+    command = getattr(getattr(error, "ctx", None), "command_path", "sjduck")
+    message = " ".join(error.format_message().split()).rstrip(".")
+    return f"{command}: {message[:1].lower()}{message[1:]}; see '{command} --help'"

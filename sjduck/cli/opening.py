@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import click
 
 from sjduck.archive import Archive
+from sjduck.cli.terminal import narrate
 from sjduck.errors import NothingToRead, SjduckError
 from sjduck.settings import Settings, load
 
@@ -23,11 +24,15 @@ class Opened(NamedTuple):
 def opens_archive(command: Callable[..., int | None]) -> Callable[..., None]:
     """Give a command the options of every question, and call it with an open archive first."""
 
-    @click.option("--archive", metavar="DIR", help="The archive's folder.")
-    @click.option("--as-of", metavar="TIME", help="Read a past snapshot: an instant, a day, 2h.")
+    @click.option("--archive", metavar="DIR", help="The archive's folder.  [env: SJDUCK_ARCHIVE]")
+    @click.option(
+        "--as-of",
+        metavar="TIME",
+        help="Read a past snapshot: a day, an instant, or 30m, 2h, 7d, 1w ago.",
+    )
     @click.option("--tz", metavar="ZONE", help="Zone of days and times, such as Europe/Berlin.")
     @click.option("--no-fill", is_flag=True, help="Don't fill an archive that never was.")
-    @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
+    @click.option("--json", "as_json", is_flag=True, help="Print the answer as one line of JSON.")
     @wraps(command)
     def opened(
         *, archive: str | None, as_of: str | None, tz: str | None, no_fill: bool, **options: Any
@@ -53,6 +58,7 @@ def open_archive(archive: str | None, *, as_of: str | None, tz: str | None, fill
         raise SjduckError("no snapshot is that old; 'sjduck snapshots' lists those kept")
     if not fill:
         raise NothingToRead(f"no snapshot in {settings.archive}; run 'sjduck etl' to make one")
+    narrate(f"sjduck: no snapshot in {settings.archive} yet; taking in the sessions first")
     code = run_etl(["--archive", str(settings.archive)], stdout_too=False)
     if code:
         raise SystemExit(code)
@@ -63,6 +69,7 @@ def open_archive(archive: str | None, *, as_of: str | None, tz: str | None, fill
 def run_etl(arguments: list[str], *, stdout_too: bool) -> int:
     """Run etl as a process of its own; return its exit code."""
     stdout = None if stdout_too else sys.stderr
+    # -P: a folder or file named etl where the command is run must not be taken for ours.
     return subprocess.run(
-        [sys.executable, "-m", "etl", *arguments], stdout=stdout, check=False
+        [sys.executable, "-P", "-m", "etl", *arguments], stdout=stdout, check=False
     ).returncode

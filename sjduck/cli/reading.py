@@ -1,22 +1,38 @@
 """`sjduck get` and `sjduck within`."""
 
-import os
+import shlex
 
 import click
 
 from sjduck import within
+from sjduck.bounds import Answer
 from sjduck.cli.opening import Opened, opens_archive
-from sjduck.cli.terminal import narrate, print_error_answer, print_json, print_text
-from sjduck.reading import CONDENSED_MAX_CHARS, FORMATS, MAX_CHARS, get
+from sjduck.cli.terminal import narrate, print_error_answer, print_found, print_json, print_text
+from sjduck.reading import FORMATS, get
 from sjduck.refs import is_answer
 
+_REF = "REF is a handle (sid), a whole session id, an sj:// URI, a path, or a file's name."
 
-@click.command(name="get")
+
+@click.command(name="get", epilog=_REF)
 @click.argument("ref")
-@click.option("--format", "format_", type=click.Choice(FORMATS), default="readable")
-@click.option("--turns", metavar="A-B", help="Only these turns, such as 5-10.")
-@click.option("--lines", metavar="A-B", help="Only these lines, such as 670-700.")
-@click.option("--max-chars", type=int, help="Cut after this many characters; 0: no bound.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(FORMATS),
+    default="readable",
+    show_default=True,
+    help="condensed folds what tools got and gave; raw is the source's lines.",
+)
+@click.option("--turns", metavar="A-B", help="Only these turns: 5, 5-10 or 5-.")
+@click.option("--lines", metavar="A-B", help="Only these lines: 670, 670-700, 670- or 670:24001-.")
+@click.option(
+    "--max-chars",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Cut after so many characters; 0: no bound.  [env: SJMCP_GET_MAX_CHARS, "
+    "SJMCP_GET_CONDENSED_MAX_CHARS; default: 24000, condensed 48000]",
+)
 @opens_archive
 def get_command(
     opened: Opened,
@@ -28,63 +44,72 @@ def get_command(
     max_chars: int | None,
     as_json: bool,
 ) -> int:
-    """Read REF: a handle, a session id, an sj:// URI or a path."""
-    answer = get(
-        opened.archive,
-        ref,
-        format=format_,
-        turns=turns,
-        lines=lines,
-        max_chars=_cap(format_) if max_chars is None else max_chars,
-    )
+    """Read a session, a plan, a memory or a note, whole or a slice of it."""
+    answer = get(opened.archive, ref, format=format_, turns=turns, lines=lines, max_chars=max_chars)
     if as_json:
-        print_json(answer)
-        return int(is_answer(answer) and "hint" not in answer)
+        return _print_as_json(answer)
     if is_answer(answer):
         return print_error_answer(answer)
-    print_text(answer["content"])
+    if hosts := answer.get("also_on"):
+        narrate(f"{answer['path']} (also on {', '.join(hosts)})")
+    if answer["content"]:
+        print_text(answer["content"])
     if answer.get("truncated"):
         rest = answer["hint"].split('"')[1]
-        total = answer["total_lines"]
-        narrate(f"… {total} lines in all; go on with: sjduck get {ref} --lines {rest}")
+        options = "" if format_ == "readable" else f" --format {format_}"
+        narrate(
+            f"… cut; {answer['total_lines']:,} lines in all. "
+            f"Go on: sjduck get {shlex.quote(ref)}{options} --lines {rest}  (all: --max-chars 0)"
+        )
     elif hint := answer.get("hint"):
         narrate(hint)
-    if source := answer.get("source"):
-        narrate(source)
+    for name in ("source", "note"):
+        if said := answer.get(name):
+            narrate(said)
     return 0
 
 
-@click.command(name="within")
+@click.command(name="within", epilog=_REF)
 @click.argument("ref")
 @click.argument("query")
-@click.option("--context", type=click.IntRange(0), default=2, show_default=True)
-@click.option("--max-chars", type=int, default=within.MAX_CHARS, help="Bound; 0: none.")
+@click.option(
+    "--context",
+    type=click.IntRange(0, within.MAX_CONTEXT),
+    metavar="N",
+    default=2,
+    show_default=True,
+    help="Lines shown around a match.",
+)
+@click.option(
+    "--max-chars",
+    type=click.IntRange(0),
+    metavar="N",
+    default=within.MAX_CHARS,
+    show_default=True,
+    help="Bound of the answer; 0: none.",
+)
 @opens_archive
 def within_command(
     opened: Opened, *, ref: str, query: str, context: int, max_chars: int, as_json: bool
 ) -> int:
-    """Find QUERY, as it is written, inside REF."""
+    """Find QUERY, as it is written but in any case, inside one document."""
     answer = within.search_within(opened.archive, ref, query, context=context, max_chars=max_chars)
     if as_json:
-        print_json(answer)
-        return int(is_answer(answer) and "hint" not in answer)
+        return _print_as_json(answer)
     if is_answer(answer):
         return print_error_answer(answer)
     for passage in answer["passages"]:
         turn = f", turn {passage['turn']}" if passage["turn"] else ""
-        print_text(f"── line {passage['line']}{turn}\n{passage['excerpt'].rstrip()}\n\n")
-    narrate(
-        f"{answer['matches']} lines match" + (f"; {more}" if (more := answer.get("more")) else "")
-    )
+        print_text(f"── line {passage['line']}{turn}")
+        print_found(passage["excerpt"].rstrip("\n") + "\n", query)
+    count = answer["matches"]
+    found = f"{count:,} lines match" if count != 1 else "1 line matches"
+    if following := answer.get("next_line"):
+        found += f"; the rest: sjduck get {shlex.quote(ref)} --lines {following}-"
+    narrate(found if count else "nothing matches")
     return 0
 
 
-def _cap(format_: str) -> int:
-    """Return the cap of a format: from the environment, else its default."""
-    condensed = format_ == "condensed"
-    name = "SJMCP_GET_CONDENSED_MAX_CHARS" if condensed else "SJMCP_GET_MAX_CHARS"
-    default = CONDENSED_MAX_CHARS if condensed else MAX_CHARS
-    try:
-        return int(os.environ.get(name, ""))
-    except ValueError:
-        return default
+def _print_as_json(answer: Answer) -> int:
+    print_json(answer)
+    return int(is_answer(answer) and "hint" not in answer)

@@ -1,39 +1,57 @@
 """`sjduck status` and `sjduck snapshots`."""
 
+from typing import Any
+
 import click
 
 from sjduck.cli.opening import Opened, opens_archive
 from sjduck.cli.terminal import narrate, print_json, print_table, print_text
 from sjduck.listing import human_size
-from sjduck.status import DETAILS, MAX_CHARS, snapshots, status
+from sjduck.status import DETAILS, snapshots, status
 
-_WIDE = {"hosts": "documents", "coverage": "topic", "schema": "about"}
 _COLUMNS = {
-    "hosts": ("host", "documents", "size", "newest", "lacking"),
-    "coverage": ("date", "host", "topic", "sid", "harness"),
+    "hosts": ("host", "newest", "published", "lacking", "size", "documents"),
+    "coverage": ("sid", "date", "host", "harness", "topic"),
     "schema": ("table", "column", "type", "about"),
 }
 
 
 @click.command(name="status")
-@click.option("--detail", type=click.Choice(DETAILS), default="summary", show_default=True)
-@click.option("--max-chars", type=int, default=MAX_CHARS, help="Bound under --json; 0: none.")
+@click.option(
+    "--detail",
+    type=click.Choice(DETAILS),
+    default="summary",
+    show_default=True,
+    help="coverage: sessions that the catalogue knows and the archive lacks.",
+)
+@click.option("--offset", type=click.IntRange(0), default=0, metavar="N", help="Skip so many rows.")
+@click.option(
+    "--max-chars",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Bound of --json; 0: none.  [default: 12000]",
+)
 @opens_archive
-def status_command(opened: Opened, *, detail: str, max_chars: int, as_json: bool) -> None:
+def status_command(
+    opened: Opened, *, detail: str, offset: int, max_chars: int | None, as_json: bool
+) -> None:
     """Say what is here, from where, and what is lacking."""
     answer = status(
         opened.archive,
         sources=opened.settings.sources,
         detail=detail,
+        offset=offset,
         max_chars=max_chars if as_json else 0,
     )
     if as_json:
         print_json(answer)
     elif detail == "summary":
-        print_text(_summary(answer))
+        print_text("\n".join(_summary(answer)))
     else:
-        rows = [{**row, "size": human_size(row.get("bytes"))} for row in answer["rows"]]
-        print_table(rows, _COLUMNS[detail], wide=_WIDE[detail])
+        rows = [_host(row) for row in answer["rows"]] if detail == "hosts" else answer["rows"]
+        print_table(rows, _COLUMNS[detail])
+        if not rows:
+            narrate("nothing")
 
 
 @click.command(name="snapshots")
@@ -44,35 +62,53 @@ def snapshots_command(opened: Opened, *, as_json: bool) -> None:
     if as_json:
         print_json({"total": len(rows), "snapshots": rows, "tz": opened.archive.timezone})
         return
-    columns = ("created", "writer", "generation", "host", "segments", "documents", "size")
-    shown = [{**row, "size": human_size(row["bytes"])} for row in rows]
-    print_table(shown, columns, wide="writer")
-    narrate(f"{len(rows)} kept; read one with --as-of")
+    columns = ("created", "generation", "host", "segments", "documents", "size", "writer")
+    print_table([{**row, "size": human_size(row["bytes"])} for row in rows], columns)
+    narrate(f"{len(rows)} kept; read one with --as-of '{rows[-1]['created']}'")
 
 
-def _summary(answer: dict[str, object]) -> str:
-    documents: dict[str, int] = answer["documents"]  # type: ignore[assignment]
-    lines = [
-        f"archive    {answer['archive']}, {human_size(answer['bytes'])}",  # type: ignore[arg-type]
-        "holds      " + (", ".join(f"{n:,} {t}" for t, n in documents.items()) or "nothing"),
+def _summary(answer: dict[str, Any]) -> list[str]:
+    documents = ", ".join(_counted(n, type_) for type_, n in answer["documents"].items())
+    said = [
+        ("archive", f"{answer['archive']}, {human_size(answer['bytes'])}"),
+        ("holds", documents or "nothing"),
     ]
-    if answer["source_gone"]:
-        lines.append(f"kept       {answer['source_gone']:,} documents whose source is gone")
-    if answer["lacking"]:
-        lines.append(
-            f"lacking    {answer['lacking']:,} sessions that the catalogue knows "
-            "(--detail coverage)"
-        )
-    rejects: dict[str, int] = answer["rejects"]  # type: ignore[assignment]
-    if rejects:
-        lines.append("rejects    " + ", ".join(f"{n:,} {reason}" for reason, n in rejects.items()))
-    for writer in answer["writers"]:  # type: ignore[attr-defined]
-        lines.append(
-            f"writer     {writer['writer']} on {writer['host']}: generation "
-            f"{writer['generation']} of {writer['published']}, {writer['segments']} segments"
-        )
-        lines += [f"           from {source}" for source in writer["filled_from"]]
-    for source in answer["sources"]:  # type: ignore[attr-defined]
-        state = "" if source["is_reachable"] else " (not there)"
-        lines.append(f"source     {source['kind']} {source['path']}{state}")
-    return "\n".join([*lines, f"sjduck     {answer['sjduck']}"])
+    if gone := answer["source_gone"]:
+        said.append(("kept", f"{_counted(gone, 'document')} whose source is gone"))
+    if lacking := answer["lacking"]:
+        known = f"{_counted(lacking, 'session')} that a catalogue knows"
+        said.append(("lacking", f"{known}: sjduck status --detail coverage"))
+    if rejects := answer["rejects"]:
+        said.append(("rejects", ", ".join(f"{n:,} × {reason}" for reason, n in rejects.items())))
+    for writer in answer["writers"]:
+        said.append(("writer", _writer(writer)))
+        said += [("from", source) for source in writer["filled_from"]]
+    for source in answer["sources"]:
+        state = "" if source["is_taken_in"] else " (not taken in yet)"
+        state = state if source["is_reachable"] else " (not there)"
+        said.append(("source", f"{source['kind']} {source['path']}{state}"))
+    said += [("left out", f"{n:,} more {name}") for name, n in answer.get("left_out", {}).items()]
+    return [f"{name:<9} {text}" for name, text in [*said, ("sjduck", answer["sjduck"])]]
+
+
+def _host(row: dict[str, Any]) -> dict[str, Any]:
+    documents = [_counted(n, type_) for type_, n in row["documents"].items()]
+    return {
+        **row,
+        "host": row["host"] or "(no host)",
+        "size": human_size(row["bytes"]),
+        "documents": documents,
+    }
+
+
+def _writer(writer: dict[str, Any]) -> str:
+    segments = _counted(writer["segments"], "segment")
+    return (
+        f"{writer['writer']} on {writer['host']}: generation {writer['generation']} of "
+        f"{writer['published']}, {segments}, last run {writer['last_run'] or 'unknown'}"
+    )
+
+
+def _counted(count: int, what: str) -> str:
+    plural = what[:-1] + "ies" if what.endswith("y") else what + "s"
+    return f"{count:,} {what if count == 1 else plural}"

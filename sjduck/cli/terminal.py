@@ -1,19 +1,26 @@
 """What reaches a terminal: text without control characters, tables that fit, JSON."""
 
+import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import click
 
 from sjduck.bounds import Answer, compact
 
-_PIPE_WIDTH = 160
-_NARROW_WIDTH = 24
+_GAP = "  "
+_LEAST_WIDE = 24
+_LEAST_NARROW = 6
+_NARROW = 24
+# Columns that may be cut, and those that may be left out where the terminal is narrow, first
+# the one that is missed least. The first two of a table, and any other, are always whole.
+_CUT = frozenset({"host", "project", "also_on", "cwd", "harness"})
+_LEFT_OUT = ("also_on", "harness", "published", "type", "cwd", "segments", "project", "host")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_UNESCAPED = re.compile(r"[\x7f-\x9f]")
+_UNESCAPED = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def clean(text: str) -> str:
@@ -32,48 +39,105 @@ def print_text(text: str) -> None:
     click.echo(clean(text), nl=not text.endswith("\n"))
 
 
+def print_found(text: str, wanted: str) -> None:
+    """Print text with what was looked for in bold, where the terminal has that."""
+    bold = re.sub(
+        re.escape(wanted), lambda m: click.style(m[0], bold=True), clean(text), flags=re.I
+    )
+    click.echo(bold)
+
+
 def narrate(text: str) -> None:
     """Say something on stderr."""
     click.echo(clean(text), err=True)
 
 
-def print_table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], *, wide: str) -> None:
-    """Print rows as a table that fits the terminal; the `wide` column takes what is left."""
-    from rich.cells import cell_len
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+def print_table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> None:
+    """Print rows as a table that fits the terminal; the last column takes what is left.
 
+    Where there is no terminal nothing is cut, unless COLUMNS says how wide it is.
+    """
+    rows = list(rows)
     cells = [{name: _cell(row.get(name)) for name in columns} for row in rows]
     shown = [name for name in columns if any(row[name] for row in cells)]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in shown:
-        needed = max(cell_len(text) for text in (name, *(row[name] for row in cells)))
-        table.add_column(
-            name.replace("_", " "),
-            no_wrap=True,
-            overflow="ellipsis",
-            ratio=1 if name == wide else None,
-            width=None if name == wide else min(needed, _NARROW_WIDTH),
-            justify="right" if name in _NUMBERS else "left",
-        )
+    if not shown:
+        return
+    numbers = {name for name in shown if all(_is_number(name, row.get(name)) for row in rows)}
+    titles = {name: name.replace("_", " ") for name in shown}
+    widths = _widths([titles, *cells], shown, _terminal_width())
+    click.echo(click.style(_line(titles, widths, numbers), bold=True))
     for row in cells:
-        table.add_row(*(Text(row[name]) for name in shown))
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPE_WIDTH
-    Console(width=width, highlight=False).print(table)
+        click.echo(_line(row, widths, numbers))
 
 
-_NUMBERS = {"turns", "size", "lines", "documents", "segments", "generation", "bytes", "lacking"}
+def _terminal_width() -> int | None:
+    if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal():
+        return max(shutil.get_terminal_size().columns, 20)
+    return None
+
+
+def _widths(
+    rows: Sequence[Mapping[str, str]], columns: Sequence[str], total: int | None
+) -> dict[str, int]:
+    """Return how wide each column is to be, without those there is no room for."""
+    from rich.cells import cell_len
+
+    widths = {name: max(cell_len(row[name]) for row in rows) for name in columns}
+    if total is None:
+        return widths
+    *_, wide = columns
+    wanted = min(widths.pop(wide), _LEAST_WIDE)
+    others = columns[2:-1]
+    for name in _CUT.intersection(others):
+        widths[name] = min(widths[name], _NARROW)
+    for name in ("", *(name for name in _LEFT_OUT if name in others)):
+        widths.pop(name, None)
+        room = total - wanted - sum(widths.values()) - len(_GAP) * len(widths)
+        widest = {name: widths[name] for name in _CUT.intersection(others) if name in widths}
+        while room < 0 and max(widest.values(), default=0) > _LEAST_NARROW:
+            name = max(widest, key=lambda name: widest[name])
+            widest[name] -= 1
+            room += 1
+        if room >= 0:
+            widths |= widest
+            break
+    left = total - sum(widths.values()) - len(_GAP) * len(widths)
+    return {**widths, wide: left} if left > _LEAST_NARROW else widths
+
+
+def _line(row: Mapping[str, str], widths: Mapping[str, int], numbers: Set[str]) -> str:
+    from rich.cells import cell_len
+
+    cells = []
+    for name, width in widths.items():
+        text = _fitted(row[name], width)
+        space = " " * (width - cell_len(text))
+        cells.append(space + text if name in numbers else text + space)
+    return _GAP.join(cells).rstrip()
+
+
+def _fitted(text: str, width: int) -> str:
+    from rich.cells import cell_len, set_cell_size
+
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, width - 1).rstrip() + "…"
+
+
+def _is_number(name: str, value: Any) -> bool:
+    return name == "size" or (isinstance(value, int) and not isinstance(value, bool))
 
 
 def _cell(value: Any) -> str:
     if value is None:
         return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, dict):
-        value = ", ".join(f"{name} {count:,}" for name, count in value.items())
+        value = ", ".join(f"{count:,} {name}" for name, count in value.items())
     if isinstance(value, list):
         value = ", ".join(map(str, value))
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, int):
         value = f"{value:,}"
     return " ".join(clean(str(value)).split())
 
@@ -81,11 +145,10 @@ def _cell(value: Any) -> str:
 def print_error_answer(answer: Answer) -> int:
     """Print an answer that carries `error`; return the exit code: 0 for a pointer."""
     if "hint" in answer:
-        print_text(f"{answer['sid']}: {answer['error']}\n")
-        print_table([answer], ("date", "host", "topic", "cwd"), wide="topic")
-        narrate(answer["hint"])
+        print_table([answer], ("sid", "date", "host", "cwd", "topic"))
+        narrate(f"{answer['error']}: {answer['hint']}")
         return 0
     narrate(f"sjduck: {answer['error']}" + (f" ({answer['ref']})" if "ref" in answer else ""))
-    if candidates := answer.get("candidates"):
-        print_table(candidates, ("type", "host", "project", "topic", "session_id"), wide="topic")
+    candidates = [{"ref": c["session_id"] or c["path"], **c} for c in answer.get("candidates", ())]
+    print_table(candidates, ("ref", "date", "type", "host", "project", "topic"))
     return 1

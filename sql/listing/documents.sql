@@ -1,8 +1,16 @@
 -- One row a document that passes the filters; the same session of several hosts is one.
 with
-    dated as (
+    passing as (
         select
-            documents.*,
+            document,
+            identity,
+            preference,
+            hosts is not null as is_spread,
+            host,
+            project,
+            topic,
+            turns,
+            bytes,
             coalesce(started_at, timezone('UTC', timezone($tz, name_date::timestamp))) as dated_at
         from documents
         where
@@ -12,27 +20,16 @@ with
             and ($host is null or host = $host)
             and ($harness is null or harness = $harness)
             and ($project is null or contains(lower(project), lower($project)))
-    ),
-    within_period as (
-        select *
-        from dated
-        where
-            ($since_at::timestamp is null or dated_at >= $since_at::timestamp)
+            and ($since_at::timestamp is null or dated_at >= $since_at::timestamp)
             and ($until_at::timestamp is null or dated_at < $until_at::timestamp)
+    ),
+    best as (
+        select identity, min(preference) as preference
+        from passing
+        where is_spread
+        group by identity
     )
-select
-    *,
-    list(host) over same_session as hosts,
-    strftime(coalesce(timezone($tz, timezone('UTC', started_at)), name_date), '%Y-%m-%d') as date
-from within_period
-window same_session as (partition by identity)
-qualify
-    row_number() over (
-        partition by identity
-        order by
-            case when type in ('transcript', 'subagent') then lines end desc nulls last,
-            source_format = 'readable',
-            source_modified_at desc,
-            document
-    )
-    = 1
+select passing.*
+from passing
+left join best using (identity)
+where best.preference is null or best.preference = passing.preference

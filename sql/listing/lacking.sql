@@ -4,13 +4,10 @@ select
     sid,
     session_id,
     strftime(coalesce(logged_local, timezone($tz, timezone('UTC', logged_at))), '%Y-%m-%d') as date,
-    left(topic, 120) as topic,
+    coalesce(title, prompt) as topic,
     harness
 from topics
 where
-    not exists (
-        select 1
-        from documents
-        where documents.type = 'transcript' and documents.session_id = topics.session_id
-    )
+    session_id
+    not in (select session_id from documents where type = 'transcript' and session_id is not null)
 order by date desc nulls last, host, session_id

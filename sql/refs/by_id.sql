@@ -2,7 +2,7 @@
 select
     *,
     case
-        when $ref in (session_id, stem) or session_id = 'ses_' || $bare
+        when $ref in (session_id, stem, agent_id) or session_id = 'ses_' || $bare
         then 0
         when sid = $bare
         then 1
@@ -21,9 +21,4 @@ where
     )
     or type not in ('transcript', 'subagent')
     and stem = $ref
-order by
-    rank,
-    case when type in ('transcript', 'subagent') then lines end desc nulls last,
-    source_format = 'readable',
-    source_modified_at desc,
-    document
+order by rank, preference

@@ -1,11 +1,13 @@
--- One row a document that lies at a path, whole or under its source's root.
-with placed as (select *, source_root || '/' || source_path as whole_path, 0 as rank from documents)
-select placed.* exclude (whole_path)
-from placed
-where whole_path = $path or source_path = $path or readable_path = $path
-order by
-    rank,
-    case when type in ('transcript', 'subagent') then lines end desc nulls last,
-    source_format = 'readable',
-    source_modified_at desc,
-    document
+-- One row a document of which a copy lies at a path, whole or from any folder of it on.
+with
+    placed as (select host, identity, replace(path, chr(92), '/') as path from copies),
+    meant as (
+        select host, identity, min((path <> $path)::integer) as rank
+        from placed
+        where path = $path or ends_with(path, '/' || $path)
+        group by host, identity
+    )
+select documents.*, rank
+from documents
+join meant on documents.identity = meant.identity and documents.host is not distinct from meant.host
+order by rank, preference

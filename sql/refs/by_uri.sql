@@ -6,9 +6,4 @@ where
     and stem = $stem
     and ($host is null or coalesce(host, '-') = $host)
     and ($project is null or coalesce(project, '-') = $project)
-order by
-    rank,
-    case when type in ('transcript', 'subagent') then lines end desc nulls last,
-    source_format = 'readable',
-    source_modified_at desc,
-    document
+order by preference

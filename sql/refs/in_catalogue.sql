@@ -1,5 +1,7 @@
 -- One row a catalogued session that an id or handle may mean, newest first.
-select *, strftime(coalesce(logged_local, logged_at), '%Y-%m-%d') as date
+select
+    *,
+    strftime(coalesce(logged_local, timezone($tz, timezone('UTC', logged_at))), '%Y-%m-%d') as date
 from topics
 where
     $ref = session_id

@@ -1,37 +1,11 @@
--- One row a live document: with the identity that its copies share and when its source went.
+-- One row a live document: what its copies share with it, and which of them is read first.
 with
-    newest as (
-        select
-            stored.*,
-            segments.writer,
-            gone.gone_at as source_gone_at,
-            case
-                when stored.type in ('memory', 'note') or stored.source_format = 'readable'
-                then regexp_extract(source_path, '([^/]+)/(?:notes/|memory/)?[^/]+$', 1)
-            end as project_key
-        from stored
-        join segments using (segment)
-        left join dead on dead.segment = stored.segment and dead.document = stored.document
-        left join gone on gone.writer = segments.writer and gone.document = stored.document
-        where dead.document is null
-        qualify
-            row_number() over (
-                partition by stored.document
-                order by
-                    case when stored.type in ('transcript', 'subagent') then stored.lines end
-                    desc nulls last,
-                    gone.gone_at is not null,
-                    stored.source_modified_at desc,
-                    segments.writer
-            )
-            = 1
-    ),
     whole_ids as (
         select host, sid, min(session_id) as session_id
         from
             (
                 select host, sid, session_id
-                from newest
+                from living
                 where type = 'transcript' and session_id is not null
                 union
                 select host, sid, session_id
@@ -40,30 +14,59 @@ with
             )
         group by host, sid
         having count(distinct session_id) = 1
+    ),
+    named as (
+        select
+            living.document,
+            living.host,
+            living.type,
+            living.stem,
+            living.sid,
+            living.parent_session_id,
+            living.readable_hash,
+            coalesce(living.session_id, whole_ids.session_id) as session_id,
+            source_root || '/' || source_path as path,
+            source_format in ('readable', 'markdown') and source_gone_at is null as is_readable,
+            case
+                when living.type in ('memory', 'note') or source_format = 'readable'
+                then regexp_extract(source_path, '([^/]+)/(?:notes/|memory/)?[^/]+$', 1)
+            end as project_key,
+            row_number() over (
+                order by
+                    case when living.type in ('transcript', 'subagent') then lines end
+                    desc nulls last,
+                    source_format = 'readable',
+                    source_modified_at desc,
+                    document
+            ) as preference
+        from living
+        -- The key is NULL where nothing is missing: a condition of its own would cost a nested
+        -- loop.
+        left join
+            whole_ids
+            on whole_ids.host = living.host
+            and whole_ids.sid
+            = case when living.type = 'transcript' and living.session_id is null then living.sid end
     )
 select
-    newest.* exclude (session_id),
-    coalesce(newest.session_id, whole_ids.session_id) as session_id,
+    document,
+    host,
+    type,
+    session_id,
+    path,
+    project_key,
+    preference,
+    readable_hash,
+    case when is_readable then path end as readable_path,
     case
         when type = 'transcript'
-        then
-            'transcript ' || coalesce(
-                newest.session_id,
-                whole_ids.session_id,
-                concat_ws(' ', newest.host, newest.sid, newest.stem)
-            )
+        then 'transcript ' || coalesce(session_id, concat_ws(' ', host, sid, stem))
         when type = 'subagent'
-        then concat_ws(' ', 'subagent', parent_session_id, newest.session_id)
+        then concat_ws(' ', 'subagent', parent_session_id, session_id)
         when type in ('memory', 'note')
         then concat_ws(' ', type, project_key, stem)
         when type = 'plan'
         then type || ' ' || readable_hash
         else 'document ' || document
     end as identity
-from newest
-left join
-    whole_ids
-    on newest.type = 'transcript'
-    and newest.session_id is null
-    and whole_ids.host = newest.host
-    and whole_ids.sid = newest.sid
+from named

@@ -1,38 +1,49 @@
 -- One row a session that a catalogue knows: its newest entry, or the first prompt of a history.
-select
-    catalogue.host,
-    session_id,
-    arg_min(catalogue.sid, rank) as sid,
-    arg_min(logged_local, rank) as logged_local,
-    arg_min(logged_at, rank) as logged_at,
-    arg_min(catalogue.cwd, rank) as cwd,
-    arg_min(topic, rank) as topic,
-    arg_min(catalogue.harness, rank) as harness,
-    arg_min(model, rank) as model,
-    arg_min(catalogue.turns, rank) as turns,
-    arg_min(catalogue.bytes, rank) as bytes,
-    arg_min(extra, rank) as extra,
-    min(rank).is_history as is_history,
-    count(*) as entries
-from
-    (
+with
+    entries as (
         select
-            entries.*,
-            {
-                'is_history':log.source_format = 'history',
-                'is_command':log.source_format = 'history' and entries.topic[1] = '/',
-                'age': case
-                    when log.source_format = 'history'
-                    then epoch_us(entries.logged_at)
-                    else - epoch_us(entries.logged_local)
-                end,
-                'line': case
-                    when log.source_format = 'history' then entries.line else - entries.line
-                end,
-                'document':entries.document
-            } as rank
-        from catalogue as entries
-        join stored as log on log.document = entries.document
-        where entries.session_id is not null
-    ) as catalogue
-group by catalogue.host, session_id
+            catalogue.*,
+            log.source_format = 'history' as is_history,
+            log.source_format = 'history' and topic[1] = '/' as is_command,
+            max(logged_local) over one_log as log_ends
+        from catalogue
+        join living as log using (document)
+        where catalogue.session_id is not null
+        window one_log as (partition by catalogue.host, catalogue.session_id, catalogue.document)
+    )
+select
+    host,
+    session_id,
+    sid,
+    logged_local,
+    logged_at,
+    cwd,
+    topic,
+    case when not is_history then topic end as title,
+    case
+        when is_history then left(trim(regexp_replace(left(topic, 240), '\s+', ' ', 'g')), 120)
+    end as prompt,
+    harness,
+    model,
+    turns,
+    bytes,
+    extra,
+    is_history,
+    document as log_document,
+    line as log_line,
+    count(distinct coalesce(logged_local, logged_at)) over one_session as entries
+from entries
+window one_session as (partition by host, session_id)
+qualify
+    row_number() over (
+        partition by host, session_id
+        order by
+            is_history,
+            is_command,
+            -- A log is only appended to: its later line is newer whatever the clock said.
+            log_ends desc,
+            case when is_history then logged_at end,
+            document,
+            case when is_history then line else - line end
+    )
+    = 1

@@ -1,6 +1,6 @@
 -- One row a session or subagent on a host, with what its own calls used.
 select
-    documents.* exclude (identity, segment, readable_hash),
+    documents.* exclude (identity, preference, segment, readable_hash),
     coalesce(used.calls, 0) as calls,
     coalesce(used.input_tokens, 0) as input_tokens,
     coalesce(used.cache_write_5m_tokens, 0) as cache_write_5m_tokens,

@@ -1,0 +1,106 @@
+"""`sjduck recall`."""
+
+import shlex
+from typing import Any
+
+import click
+
+from sjduck.cli.opening import Opened, opens_archive
+from sjduck.cli.terminal import clean, narrate, print_json
+from sjduck.recall import MAX_CHARS, RANKS, TYPES, recall
+from sjduck.terms import question
+from sjduck.words import fold
+
+
+@click.command(name="recall")
+@click.argument("query", nargs=-1, required=True)
+@click.option("--also", metavar="WORDS", help="Other words that it may have been said in.")
+@click.option("--type", "type_", type=click.Choice(TYPES), help="Only this type.")
+@click.option("--host", help="Only this host (exact).")
+@click.option("--project", help="Only projects that hold this text.")
+@click.option("--harness", help="Only this harness.")
+@click.option("--since", metavar="WHEN", help="From this local day or ISO instant on.")
+@click.option("--until", metavar="WHEN", help="Up to this local day or ISO instant.")
+@click.option("--include-sidechains", is_flag=True, help="Subagents too.")
+@click.option("-k", type=click.IntRange(1), default=8, show_default=True, help="Results.")
+@click.option("--rank", type=click.Choice(RANKS), default="fused", show_default=True)
+@click.option("--max-chars", type=int, default=MAX_CHARS, help="Bound under --json; 0: none.")
+@opens_archive
+def recall_command(
+    opened: Opened,
+    *,
+    query: tuple[str, ...],
+    also: str | None,
+    type_: str | None,
+    as_json: bool,
+    max_chars: int,
+    **options: Any,
+) -> None:
+    """Find where something was discussed: which machine, which session, which lines."""
+    words = " ".join(query)
+    answer = recall(
+        opened.archive,
+        words,
+        also=also,
+        type=type_,
+        fields="compact" if as_json else "full",
+        max_chars=max_chars if as_json else 0,
+        **options,
+    )
+    if as_json:
+        print_json(answer)
+        return
+    terms = [term.text for term in question(words, also).terms]
+    for number, result in enumerate(answer["results"], 1):
+        _show(number, result, terms)
+    for note in answer.get("notes", ()):
+        narrate(note)
+    narrate(f"{answer['count']} of {answer['total']} that match")
+
+
+def _show(number: int, result: dict[str, Any], terms: list[str]) -> None:
+    """Print one result: where and when, why, the best lines, and how to read or resume it."""
+    place = " · ".join(
+        clean(str(part))
+        for part in (result["date"], result["host"], result["project"], result["type"])
+        if part and part != "transcript"
+    )
+    head = click.style(f"{number:>2}  {place}", bold=True)
+    click.echo(f"{head}  {click.style(result['why'], dim=True)}")
+    if result["topic"]:
+        click.echo(f"    {clean(' '.join(result['topic'].split()))[:160]}")
+    for snippet in result["snippets"][:2]:
+        source = f"{snippet['line']:>6}" if "line" in snippet else "   log"
+        click.echo(f"  {source}  {_marked(clean(snippet['text']), terms)}")
+    click.echo(click.style(f"    {_next_step(result)}", fg="cyan"))
+
+
+def _next_step(result: dict[str, Any]) -> str:
+    if "note" in result:
+        return str(result["note"])
+    first = next((s["line"] for s in result["snippets"] if "line" in s), 1)
+    ref = result["sid"] or shlex.quote(result["path"])
+    read = f"sjduck get {ref} --lines {max(first - 5, 1)}-{first + 60}"
+    if "resume" in result:
+        return f"{read}   or on {result['host']}: {result['resume']}"
+    return read
+
+
+def _marked(text: str, terms: list[str]) -> str:
+    """Return text with the matched terms marked, where folding keeps their places."""
+    folded = fold(text)
+    if len(folded) != len(text):
+        return text
+    marks = [False] * len(text)
+    for term in terms:
+        at = folded.find(term)
+        while at >= 0:
+            marks[at : at + len(term)] = [True] * len(term)
+            at = folded.find(term, at + 1)
+    out, start = [], 0
+    for at in range(1, len(text) + 1):
+        if at == len(text) or marks[at] != marks[start]:
+            piece = text[start:at]
+            out.append(click.style(piece, fg="yellow", bold=True) if marks[start] else piece)
+            start = at
+    return "".join(out)

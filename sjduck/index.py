@@ -1,0 +1,134 @@
+"""The search index of a snapshot: its files attached, and what questions need of them at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import RLock
+from typing import TYPE_CHECKING
+
+import orjson
+
+from sjduck.fulltext import load_extension
+from sjduck.sqlfiles import sql
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from sjduck.snapshots import IndexFile, Snapshot
+
+# Relation of every index file → its columns, for a snapshot that has no index file.
+_RELATIONS = {
+    "ordinals": "ordinal uinteger, document bigint",
+    "lexicon": "first_id uinteger, words varchar",
+    "postings": "word_id uinteger, ordinal uinteger, n uinteger, lines uinteger[]",
+    "said": (
+        "id integer, ordinal uinteger, seq integer, turn integer, line integer, role varchar, "
+        "kind varchar, signal varchar, is_sidechain boolean, sent_at timestamp, length bigint"
+    ),
+    "stems": "stem_id uinteger, stem varchar",
+    "uses": "stem_id uinteger, said_id integer, uses uinteger",
+}
+# Resolved once a snapshot, each from the ones before it.
+_DERIVED = {
+    "entries": "index/entries",
+    "topic_lines": "index/topic_lines",
+    "indexed": "index/indexed",
+    "spoken": "index/spoken",
+    "conversations": "index/conversations",
+    "turns_said": "index/turns",
+    "units": "index/units",
+}
+_lock = RLock()
+
+
+def prepare(connection: duckdb.DuckDBPyConnection, snapshot: Snapshot) -> None:
+    """Attach the snapshot's index files, once a connection; what can't be is in `index_warnings`.
+
+    Afterwards the relations of all files are views of their own names with `file` before.
+    """
+    with _lock:
+        if _is_prepared(connection):
+            return
+        load_extension(connection)
+        files = [(m.writer, index) for m in snapshot.manifests for index in m.indexes]
+        attached, warnings = _attach(connection, snapshot, files)
+        _add_files(connection, files, attached)
+        for name, columns in _RELATIONS.items():
+            connection.execute(f"create view {name} as {_union(name, columns, attached)}")
+        for name, query in _DERIVED.items():
+            connection.execute(f"create table {name} as {sql(query)}")
+        connection.execute("create table index_warnings (warning varchar)")
+        _insert(connection, "index_warnings", {"warning": "varchar"}, [(w,) for w in warnings])
+
+
+def _is_prepared(connection: duckdb.DuckDBPyConnection) -> bool:
+    found = connection.execute(
+        "select 1 from duckdb_tables() where table_name = 'index_warnings'"
+    ).fetchone()
+    return found is not None
+
+
+def _attach(
+    connection: duckdb.DuckDBPyConnection,
+    snapshot: Snapshot,
+    files: list[tuple[str, IndexFile]],
+) -> tuple[list[int], list[str]]:
+    """Attach what can be attached; return those files' numbers, and what is wrong with others."""
+    import duckdb
+
+    attached, warnings = [], []
+    for number, (_, index) in enumerate(files):
+        path = snapshot.root / index.path
+        try:
+            if not path.is_file():
+                raise duckdb.IOException("it is missing")
+            place = str(path).replace("'", "''")
+            connection.execute(f"attach '{place}' as index_{number} (read_only)")
+            for relation in _RELATIONS:
+                connection.execute(f"select * from index_{number}.{relation} limit 0")
+            attached.append(number)
+        except duckdb.Error as error:
+            reason = str(error).split("\n", 1)[0]
+            warnings.append(
+                f"index file {index.path} can't be used ({reason}): "
+                f"{index.live_documents} documents are not searched; run 'sjduck etl --reindex'"
+            )
+    return attached, warnings
+
+
+def _add_files(
+    connection: duckdb.DuckDBPyConnection,
+    files: list[tuple[str, IndexFile]],
+    attached: list[int],
+) -> None:
+    connection.execute("create table index_files (file integer, writer varchar)")
+    connection.execute("create table dead_in_index (file integer, document bigint)")
+    writers = [(number, files[number][0]) for number in attached]
+    dead = [(number, d) for number in attached for d in files[number][1].dead]
+    _insert(connection, "index_files", {"file": "integer", "writer": "varchar"}, writers)
+    _insert(connection, "dead_in_index", {"file": "integer", "document": "bigint"}, dead)
+
+
+def _union(name: str, columns: str, attached: list[int]) -> str:
+    if not attached:
+        described = (column.rsplit(" ", 1) for column in columns.split(", "))
+        typed = ", ".join(f"null::{type_} as {column}" for column, type_ in described)
+        return f"select null::integer as file, {typed} where false"
+    return " union all ".join(
+        f"select {number} as file, * from index_{number}.{name}" for number in attached
+    )
+
+
+def _insert(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    columns: dict[str, str],
+    rows: Sequence[tuple[object, ...]],
+) -> None:
+    """Insert rows by one JSON text: DuckDB takes long lists of Python's values slowly."""
+    if rows:
+        values = [dict(zip(columns, row, strict=True)) for row in rows]
+        connection.execute(
+            f"insert into {name} select unnest(from_json($rows, $shape), recursive := true)",
+            {"rows": orjson.dumps(values).decode(), "shape": orjson.dumps([columns]).decode()},
+        )

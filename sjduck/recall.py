@@ -1,0 +1,193 @@
+"""Recall: which conversations a topic was discussed in, on which machine, with evidence."""
+
+import shlex
+
+from sjduck import snippets, verify
+from sjduck.archive import Row, View, question
+from sjduck.bounds import Answer, page
+from sjduck.errors import UsageError
+from sjduck.index import prepare
+from sjduck.periods import local, period
+from sjduck.refs import path_of
+from sjduck.settings import check_timezone
+from sjduck.sqlfiles import sql
+from sjduck.terms import MAX_TERMS, Question
+from sjduck.terms import question as ask_terms
+from sjduck.words import relevance_text
+
+TYPES = ("transcript", "subagent", "plan", "memory", "note", "log")
+RANKS = ("fused", "windows")
+MAX_CHARS = 12_000
+MAX_RESULTS = 100
+_RESUME = {
+    "claude": "claude --resume",
+    "codex": "codex resume",
+    "opencode": "opencode --session",
+}
+_PIECES = {
+    "piece": "integer",
+    "term": "integer",
+    "text": "varchar",
+    "is_part": "boolean",
+    "parts": "integer",
+}
+_VERIFIED = {"entry": "integer", "line": "integer", "is_topic": "boolean", "term": "integer"}
+
+
+@question
+def recall(
+    view: View,
+    query: str,
+    *,
+    also: str | None = None,
+    host: str | None = None,
+    project: str | None = None,
+    harness: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    tz: str | None = None,
+    type: str | None = None,
+    include_sidechains: bool = False,
+    k: int = 8,
+    rank: str = "fused",
+    fields: str = "compact",
+    max_chars: int = MAX_CHARS,
+) -> Answer:
+    """Return the conversations that a topic was discussed in, best first, with evidence.
+
+    `also` holds other words that they may have used: they count for the order, not for the
+    shown score. `fields="full"` adds how to resume each in its harness. Raises UsageError for
+    a question without a word, or an unknown rank or type.
+    """
+    if rank not in RANKS:
+        raise UsageError(f"unknown rank {rank!r}; one of: {', '.join(RANKS)}")
+    if type is not None and type not in TYPES:
+        raise UsageError(f"unknown type {type!r}; one of: {', '.join(TYPES)}")
+    asked = ask_terms(query, also)
+    if not asked.query_terms:
+        raise UsageError("nothing to recall; give a few words of the topic")
+    tz = check_timezone(tz or view.timezone)
+    span = period(since, until, tz)
+    prepare(view.connection, view.snapshot)
+    notes = _find_evidence(view, asked)
+    _find_relevance(view, f"{query} {also or ''}")
+    view.table(
+        "eligible",
+        sql("recall/eligible"),
+        type=type,
+        include_sidechains=include_sidechains or type == "subagent",
+        host=host,
+        project=project,
+        harness=harness,
+        since_at=span.since_at,
+        until_at=span.until_at,
+        tz=tz,
+    )
+    k = min(max(k, 1), MAX_RESULTS)
+    ranked = view.rows(sql("recall/ranked"), rank=rank, k=k)
+    shown = snippets.find(view, ranked, asked)
+    paths = _paths(view, ranked)
+    results = [
+        {
+            **_row(row, paths, tz),
+            **(resumption(row) if fields == "full" else {}),
+            "score": int(row["score"]),
+            "why": _why(row, asked),
+            "snippets": shown[row["entry"]],
+        }
+        for row in ranked
+    ]
+    notes += [row["warning"] for row in view.rows("select warning from index_warnings")]
+    if asked.left_out:
+        notes.append(f"{asked.left_out} further words were left out: at most {MAX_TERMS} count")
+    return page(
+        {"query": query, "count": len(results)},
+        results,
+        name="results",
+        total=ranked[0]["total"] if ranked else 0,
+        offset=0,
+        max_chars=max_chars,
+        tail={"tz": tz, **({"notes": notes} if notes else {})},
+    )
+
+
+def _find_evidence(view: View, asked: Question) -> list[str]:
+    """Leave the lines that hold terms in `hits`, and what they come to in `evidence`."""
+    found = [(number, text) for number, term in enumerate(asked.terms) for text in term.pieces]
+    pieces = [
+        {
+            "piece": piece,
+            "term": term,
+            "text": text,
+            "is_part": asked.terms[term].is_part,
+            "parts": len(asked.terms[term].pieces),
+        }
+        for piece, (term, text) in enumerate(found)
+    ]
+    view.table_of("pieces", _PIECES, pieces)
+    view.table("found_words", sql("recall/words"))
+    view.table("spots", sql("recall/spots"))
+    verified, notes = verify.verified(view, asked)
+    view.table_of("verified", _VERIFIED, verified)
+    view.table("hits", sql("recall/hits"))
+    view.table("evidence", sql("recall/evidence"), query_mask=asked.query_mask)
+    return notes
+
+
+def _find_relevance(view: View, words: str) -> None:
+    """Leave the BM25 of conversations and turns in their tables."""
+    view.table("tokens", sql("recall/tokens"), text=relevance_text(words))
+    view.table("found_uses", sql("recall/uses"))
+    view.table("conversation_scores", sql("recall/score_conversations"))
+    view.table("scored_turns", sql("recall/score_turns"))
+
+
+def _row(row: Row, paths: dict[int, str], tz: str) -> Row:
+    """Return what a listing would show of an entry."""
+    there = local(row["dated_at"], tz)
+    shown: Row = {
+        "type": row["type"],
+        "date": f"{there:%Y-%m-%d}" if there else None,
+        "host": row["host"],
+        "project": row["project"],
+        "topic": row["topic"],
+        "sid": row["sid"],
+    }
+    if row["document"] is None:
+        host = row["host"] or "the host it ran on"
+        shown["note"] = f"transcript not in this archive — recall it on {host}"
+    else:
+        shown["path"] = paths[row["document"]]
+    others = sorted({host for host in row["hosts"] if host} - {row["host"]})
+    return {**shown, "also_on": others} if others else shown
+
+
+def resumption(row: Row) -> Row:
+    """Return what takes a session up again: its whole id, its folder, and the command."""
+    command = _RESUME.get(row["harness"] or "")
+    if command is None or not row["session_id"] or row["type"] not in ("transcript", "log"):
+        return {"session_id": row["session_id"]}
+    return {
+        "session_id": row["session_id"],
+        "cwd": row["cwd"],
+        "resume": f"{command} {shlex.quote(row['session_id'])}",
+    }
+
+
+def _paths(view: View, ranked: list[Row]) -> dict[int, str]:
+    documents = [row["document"] for row in ranked if row["document"] is not None]
+    query = "select * from documents where document in (select unnest($documents::bigint[]))"
+    return {row["document"]: path_of(row) for row in view.rows(query, documents=documents)}
+
+
+def _why(row: Row, asked: Question) -> str:
+    """Say what the evidence is: `6/7 terms · 5 in one passage · catalogue line · also: 3`."""
+    terms = row["query_terms"] or 0
+    parts = [f"{terms}/{asked.query_terms} terms"]
+    if (row["query_dense"] or 0) > 1:
+        parts.append(f"{row['query_dense']} in one passage")
+    if row["query_topic_matches"]:
+        parts.append("catalogue line")
+    if further := (row["terms"] or 0) - terms:
+        parts.append(f"also: {further}")
+    return " · ".join(parts)

@@ -1,0 +1,99 @@
+"""The lines that show why something was recalled: the densest first, spread over the document."""
+
+from collections.abc import Sequence
+
+from sjduck.archive import Row, View
+from sjduck.linetexts import LineText, line_texts
+from sjduck.sqlfiles import sql
+from sjduck.terms import Question
+from sjduck.words import fold
+
+MAX_LINES = 4
+MAX_TOPICS = 2
+APART = 20
+CHARACTERS = 240
+# Of so many lines, four that are apart can always be found if there are any.
+_MOST = 4 * (2 * APART + 1)
+
+
+def find(view: View, ranked: Sequence[Row], asked: Question) -> dict[int, list[Row]]:
+    """Return the snippets of each entry: {line, turn, text}, then {source: "log", text}."""
+    entries = [row["entry"] for row in ranked]
+    own = asked.query_mask
+    lines = _lines(view, entries, own)
+    without = [entry for entry in entries if entry not in lines]
+    if without and len(asked.terms) > asked.query_terms:
+        lines |= _lines(view, without, (1 << len(asked.terms)) - 1)
+    documents = {row["entry"]: row["document"] for row in ranked}
+    picked = {
+        entry: _apart([row["line"] for row in rows if not row["is_topic"]])
+        for entry, rows in lines.items()
+    }
+    wanted = [
+        (documents[entry], line)
+        for entry, numbers in picked.items()
+        if documents[entry] is not None
+        for line in numbers
+    ]
+    texts = {(found.document, found.line): found for found in line_texts(view, wanted)}
+    topics = _topics(view, entries, lines)
+    shown: dict[int, list[Row]] = {}
+    for entry in entries:
+        found = [texts.get((documents[entry], line)) for line in picked.get(entry, [])]
+        shown[entry] = [_snippet(line, asked) for line in found if line is not None]
+        shown[entry] += [{"source": "log", "text": around(text, asked)} for text in topics[entry]]
+    return shown
+
+
+def around(text: str, asked: Question) -> str:
+    """Return at most 240 characters of a line, those around its first term."""
+    text = " ".join(text.split())
+    if len(text) <= CHARACTERS:
+        return text
+    folded = fold(text)
+    places = [at for term in asked.terms if (at := folded.find(term.text)) >= 0]
+    start = min(max(min(places, default=0) - CHARACTERS // 3, 0), len(text) - CHARACTERS)
+    cut = text[start : start + CHARACTERS]
+    if start:
+        cut = "…" + cut[1:]
+    if start + CHARACTERS < len(text):
+        cut = cut[:-1] + "…"
+    return cut
+
+
+def _lines(view: View, entries: list[int], mask: int) -> dict[int, list[Row]]:
+    rows = view.rows(sql("recall/lines_of_results"), entries=entries, mask=mask, most=_MOST)
+    by_entry: dict[int, list[Row]] = {}
+    for row in rows:
+        by_entry.setdefault(row["entry"], []).append(row)
+    return by_entry
+
+
+def _apart(lines: list[int]) -> list[int]:
+    """Pick lines in their order, apart from one another while there are such."""
+    picked: list[int] = []
+    for line in lines:
+        if len(picked) < MAX_LINES and all(abs(line - other) >= APART for other in picked):
+            picked.append(line)
+    for line in lines:
+        if len(picked) < MAX_LINES and line not in picked:
+            picked.append(line)
+    return picked
+
+
+def _topics(view: View, entries: list[int], lines: dict[int, list[Row]]) -> dict[int, list[str]]:
+    """Return the topics of each entry that hold a term."""
+    matching = {
+        (entry, row["line"]) for entry, rows in lines.items() for row in rows if row["is_topic"]
+    }
+    found: dict[int, list[str]] = {entry: [] for entry in entries}
+    if matching:
+        for row in view.rows(sql("recall/topics_of_results"), entries=entries):
+            texts = found[row["entry"]]
+            if (row["entry"], row["line"]) in matching and len(texts) < MAX_TOPICS:
+                texts.append(row["text"])
+    return found
+
+
+def _snippet(line: LineText, asked: Question) -> Row:
+    return {"line": line.line, "turn": line.turn, "text": around(line.text, asked)}

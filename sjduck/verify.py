@@ -1,0 +1,90 @@
+"""Terms that words alone can't decide: with punctuation inside, or of punctuation alone."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from sjduck.archive import View
+from sjduck.linetexts import line_texts
+from sjduck.sqlfiles import sql
+from sjduck.terms import Question, Term
+from sjduck.words import fold
+
+# Where nothing but punctuation is asked for, every document would have to be read.
+MOST_SCANNED = 200
+
+
+def verified(view: View, asked: Question) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return where such terms stand (entry, line, is_topic, term), and what was not looked at."""
+    found: list[dict[str, Any]] = []
+    notes: list[str] = []
+    in_parts = {n: t for n, t in enumerate(asked.terms) if t.is_part and t.pieces}
+    if in_parts:
+        found += _in_parts(view, in_parts)
+    for number, term in enumerate(asked.terms):
+        if not term.pieces:
+            scanned = _Scan(view, number, term)
+            found += scanned.rows()
+            notes += scanned.notes()
+    return found, notes
+
+
+def _in_parts(view: View, terms: dict[int, Term]) -> Iterator[dict[str, Any]]:
+    """Check the lines that hold every piece of a term."""
+    candidates = view.rows(sql("recall/candidates_of_parts"))
+    for number, term in terms.items():
+        entries = {
+            (row["document"], row["line"]): row["entry"]
+            for row in candidates
+            if row["term"] == number
+        }
+        needle = term.text if term.text.isascii() else None
+        for line in line_texts(view, entries, needle=needle):
+            if term.text in fold(line.text):
+                entry = entries[line.document, line.line]
+                yield from _row(view, number, entry, line.document, line.line)
+
+
+def _row(
+    view: View, term: int, entry: int | None, document: int, line: int
+) -> Iterator[dict[str, Any]]:
+    if entry is not None:
+        yield {"entry": entry, "line": line, "is_topic": False, "term": term}
+        return
+    query = "select entry from topic_lines where document = $document and line = $line"
+    for row in view.rows(query, document=document, line=line):
+        yield {"entry": row["entry"], "line": line, "is_topic": True, "term": term}
+
+
+class _Scan:
+    """Looks for a term of punctuation in the newest documents, those with other terms first."""
+
+    def __init__(self, view: View, number: int, term: Term) -> None:
+        self._view = view
+        self._number = number
+        self._term = term
+        self._documents = view.rows(sql("recall/newest"), most=MOST_SCANNED)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield where the term stands."""
+        entries = {row["document"]: row["entry"] for row in self._documents}
+        every = (
+            (row["document"], line)
+            for row in self._documents
+            for line in range(1, row["lines"] + 1)
+        )
+        for line in line_texts(self._view, every, needle=self._term.text):
+            if self._term.text in fold(line.text):
+                yield {
+                    "entry": entries[line.document],
+                    "line": line.line,
+                    "is_topic": False,
+                    "term": self._number,
+                }
+
+    def notes(self) -> list[str]:
+        """Say what was not looked at."""
+        candidates = self._documents[0]["candidates"] if self._documents else 0
+        if candidates <= MOST_SCANNED:
+            return []
+        where = f"{MOST_SCANNED} of {candidates} documents, the newest"
+        return [f"{self._term.text!r} is punctuation only: looked for in {where}"]

@@ -1,0 +1,6 @@
+-- One row a stem of the question in a live row of relevance.
+select spoken.file, spoken.id, spoken.entry, spoken.turn, tokens.stem, uses.uses
+from tokens
+join stems using (stem)
+join uses using (file, stem_id)
+join spoken on spoken.file = uses.file and spoken.id = uses.said_id

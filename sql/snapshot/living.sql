@@ -1,0 +1,28 @@
+-- One row a live document: of what several writers took in, the one that is read.
+with
+    places as (
+        select stored.document, stored.segment, segments.writer, gone.gone_at as source_gone_at
+        from
+            (
+                select document, file_index as segment, type, lines, source_modified_at
+                from stored_documents
+            ) as stored
+        join segments using (segment)
+        left join dead on dead.segment = stored.segment and dead.document = stored.document
+        left join gone on gone.writer = segments.writer and gone.document = stored.document
+        where dead.document is null
+        qualify
+            row_number() over (
+                partition by stored.document
+                order by
+                    case when stored.type in ('transcript', 'subagent') then stored.lines end
+                    desc nulls last,
+                    gone.gone_at is not null,
+                    stored.source_modified_at desc,
+                    segments.writer
+            )
+            = 1
+    )
+select stored.* rename(file_index as segment), places.source_gone_at
+from stored_documents as stored
+join places on places.document = stored.document and places.segment = stored.file_index
