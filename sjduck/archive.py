@@ -58,6 +58,10 @@ class View:
         """Keep what one SELECT finds as a table of this question's own."""
         self._cursor.execute(f"create or replace temp table {name} as {query}", values)
 
+    def add(self, name: str, query: str, **values: Any) -> None:
+        """Add what one SELECT finds to a table of this question's own."""
+        self._cursor.execute(f"insert into {name} {query}", values)
+
     def table_of(self, name: str, columns: dict[str, str], rows: Sequence[Row]) -> None:
         """Keep rows as a table of this question's own; `columns` gives their DuckDB types."""
         self.table(

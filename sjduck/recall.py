@@ -1,6 +1,7 @@
 """Recall: which conversations a topic was discussed in, on which machine, with evidence."""
 
 import shlex
+from itertools import pairwise
 
 from sjduck import snippets, verify
 from sjduck.archive import Row, View, question
@@ -83,8 +84,7 @@ def recall(
         until_at=span.until_at,
         tz=tz,
     )
-    k = min(max(k, 1), MAX_RESULTS)
-    ranked = view.rows(sql("recall/ranked"), rank=rank, k=k)
+    ranked = _rank(view, asked, min(max(k, 1), MAX_RESULTS), rank)
     shown = snippets.find(view, ranked, asked)
     paths = _paths(view, ranked)
     results = [
@@ -112,7 +112,7 @@ def recall(
 
 
 def _find_evidence(view: View, asked: Question) -> list[str]:
-    """Leave the lines that hold terms in `hits`, and what they come to in `evidence`."""
+    """Leave what holds which terms in `coverage`; return what could not be looked at."""
     found = [(number, text) for number, term in enumerate(asked.terms) for text in term.pieces]
     pieces = [
         {
@@ -129,8 +129,8 @@ def _find_evidence(view: View, asked: Question) -> list[str]:
     view.table("spots", sql("recall/spots"))
     verified, notes = verify.verified(view, asked)
     view.table_of("verified", _VERIFIED, verified)
-    view.table("hits", sql("recall/hits"))
-    view.table("evidence", sql("recall/evidence"), query_mask=asked.query_mask)
+    view.table("topic_hits", sql("recall/topic_hits"))
+    view.table("coverage", sql("recall/coverage"), query_terms=asked.query_terms)
     return notes
 
 
@@ -139,7 +139,46 @@ def _find_relevance(view: View, words: str) -> None:
     view.table("tokens", sql("recall/tokens"), text=relevance_text(words))
     view.table("found_uses", sql("recall/uses"))
     view.table("conversation_scores", sql("recall/score_conversations"))
-    view.table("scored_turns", sql("recall/score_turns"))
+    view.table(
+        "turn_scores",
+        f"select entry, max(score) as score from ({sql('recall/score_turns')}) group by entry",
+    )
+
+
+def _rank(view: View, asked: Question, k: int, rank: str) -> list[Row]:
+    """Return the first `k` candidates in their exact order.
+
+    Windows are measured only where they can still matter: of the contenders, then of those
+    that may rank on either side of one, until the order is sure.
+    """
+    view.table("candidates", sql("recall/candidates"), query_mask=asked.query_mask)
+    _measure(view, asked, [], first=True)
+    while contenders := view.rows(sql("recall/standing"), rank=rank, k=k):
+        wanted = [row["entry"] for row in contenders if not row["is_measured"]]
+        if not wanted and rank == "fused" and not _is_settled(contenders, k):
+            entries = [row["entry"] for row in contenders]
+            straddling = view.rows(sql("recall/straddling"), contenders=entries)
+            wanted = [row["entry"] for row in straddling]
+        if not wanted:
+            break
+        _measure(view, asked, wanted)
+    return view.rows(sql("recall/ranked"), rank=rank, k=k)
+
+
+def _is_settled(contenders: list[Row], k: int) -> bool:
+    """Tell whether the first `k` and their order are sure."""
+    return len(contenders) <= k and all(
+        above["least_value"] > below["most_value"] for above, below in pairwise(contenders)
+    )
+
+
+def _measure(view: View, asked: Question, entries: list[int], *, first: bool = False) -> None:
+    """Add the lines of entries that hold terms to `hits`, and their evidence to `measured`."""
+    rows = [{"entry": entry} for entry in entries]
+    view.table_of("wanted_entries", {"entry": "integer"}, rows)
+    add = view.table if first else view.add
+    add("hits", sql("recall/hits"))
+    add("measured", sql("recall/evidence"), query_mask=asked.query_mask)
 
 
 def _row(row: Row, paths: dict[int, str], tz: str) -> Row:
@@ -158,7 +197,7 @@ def _row(row: Row, paths: dict[int, str], tz: str) -> Row:
         shown["note"] = f"transcript not in this archive — recall it on {host}"
     else:
         shown["path"] = paths[row["document"]]
-    others = sorted({host for host in row["hosts"] if host} - {row["host"]})
+    others = sorted(set(row["hosts"] or ()) - {row["host"]})
     return {**shown, "also_on": others} if others else shown
 
 

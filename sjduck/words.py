@@ -45,7 +45,7 @@ def relevance_text(text: str) -> str:
     """Return text as the full-text index takes it: unspaced scripts as overlapping pairs."""
     if text.isascii():
         return text
-    return _UNSPACED.sub(lambda run: f" {' '.join(_pairs(run[0]))} ", text)
+    return _UNSPACED.sub(lambda run: f" {' '.join(_pairs(run[0]))} ", text).strip()
 
 
 def _pairs(run: str) -> Iterator[str]:

@@ -165,7 +165,7 @@ def test_block_scores_are_those_of_the_extension(filled: Archive) -> None:
         dropped = {r["id"] for r in view.rows("select id from said anti join spoken using (id)")}
         assert not dropped
         for text, expected in zip(QUESTIONS, theirs(view), strict=True):
-            assert ranked[text].keys() == expected.keys()
+            assert ranked[text].keys() == expected.keys(), text
             worst = max([worst, *(abs(ranked[text][n] - s) for n, s in expected.items())])
         return worst
 

@@ -17,7 +17,10 @@ select
     logged_at,
     lines,
     log_document,
-    log_line
+    log_line,
+    preference,
+    hosts,
+    is_spread
 from
     (
         select
@@ -37,7 +40,10 @@ from
             logged_at,
             lines,
             null::bigint as log_document,
-            null::integer as log_line
+            null::integer as log_line,
+            preference,
+            hosts,
+            hosts is not null as is_spread
         from documents
         where type in ('transcript', 'subagent', 'plan', 'memory', 'note')
         union all
@@ -58,7 +64,14 @@ from
             logged_at,
             null,
             null,
-            null
+            null,
+            row_number() over (order by session_id, host),
+            list(host) over (
+                partition by session_id
+                order by host
+                rows between unbounded preceding and unbounded following
+            ),
+            count(*) over (partition by session_id) > 1
         from topics
         where
             not exists (
@@ -84,7 +97,10 @@ from
             logged_at,
             null,
             document,
-            line
+            line,
+            null,
+            null,
+            false
         from catalogue
         where session_id is null
     )

@@ -1,4 +1,4 @@
--- One row an entry with evidence: how many terms, how dense, how often.
+-- One row a wanted entry: how many terms, how dense, how often, and what that comes to.
 with
     passages as (
         select
@@ -11,16 +11,43 @@ with
                 range between current row and 10 following
             ) as passage
         from hits
+        where entry in (select entry from wanted_entries)
+    ),
+    counted as (
+        select
+            entry,
+            bit_count(bit_or(mask)) as terms,
+            coalesce(max(bit_count(passage)) filter (not is_topic), 0) as dense,
+            sum(bit_count(mask))::bigint as hits,
+            bool_or(is_topic) as topic_matches,
+            bit_count(bit_or(mask & $query_mask::ubigint)) as query_terms,
+            coalesce(
+                max(bit_count(passage & $query_mask::ubigint)) filter (not is_topic), 0
+            ) as query_dense,
+            sum(bit_count(mask & $query_mask::ubigint))::bigint as query_hits,
+            bool_or(is_topic and (mask & $query_mask::ubigint) <> 0) as query_topic_matches
+        from passages
+        group by entry
     )
 select
-    entry,
-    bit_count(bit_or(mask)) as terms,
-    max(bit_count(passage)) filter (not is_topic) as dense,
-    sum(bit_count(mask))::bigint as hits,
-    bit_count(bit_or(mask & $query_mask::ubigint)) as query_terms,
-    max(bit_count(passage & $query_mask::ubigint)) filter (not is_topic) as query_dense,
-    sum(bit_count(mask & $query_mask::ubigint))::bigint as query_hits,
-    bool_or(is_topic) as topic_matches,
-    bool_or(is_topic and (mask & $query_mask::ubigint) <> 0) as query_topic_matches
-from passages
-group by entry
+    wanted_entries.entry,
+    coalesce(terms, 0) as terms,
+    coalesce(query_terms, 0) as query_terms,
+    coalesce(query_dense, 0) as query_dense,
+    coalesce(query_topic_matches, false) as query_topic_matches,
+    coalesce(
+        10 * terms
+        + 6 * greatest(dense - 1, 0)
+        + case when topic_matches then 8 else 0 end
+        + least(hits, 6),
+        0
+    ) as evidence,
+    coalesce(
+        10 * query_terms
+        + 6 * greatest(query_dense - 1, 0)
+        + case when query_topic_matches then 8 else 0 end
+        + least(query_hits, 6),
+        0
+    ) as score
+from wanted_entries
+left join counted using (entry)

@@ -1,0 +1,227 @@
+"""Recall: what is found, in which order, and what an answer says."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sjduck.archive import Archive
+from sjduck.errors import UsageError
+from sjduck.recall import recall
+from tests.conftest import SAMPLES, Fill
+from tests.trees import session_id, write_session
+
+
+def topics(answer: dict[str, Any]) -> list[str]:
+    """Return the topics of an answer's results."""
+    return [result["topic"] for result in answer["results"]]
+
+
+@pytest.fixture
+def samples(archive: Archive, fill: Fill) -> Archive:
+    """Return an archive of the samples."""
+    sources = SAMPLES / "scrubjay"
+    fill(f"claude={SAMPLES}/claude", f"scrubjay={sources}/storage", f"scrubjay-logs={sources}/data")
+    return archive
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("--force", "then git push --force origin main"),
+        ("0x1F4", "the error code 0x1f4 again"),
+        ("P2.2", "upgraded to p2.2-rc1"),
+        ("etl/pipeline.py", "see src/etl/pipeline.py:40"),
+        ("100%", "disk is at 100% now"),
+        ("foo_bar", "call foo_bar() twice"),
+        ("a_b", "the name a_b is not a-b"),
+        ("备份", "请把数据备份到服务器上"),
+        ("v2升级", "把v2升级完成了"),
+        ("naïve", "a NAÏVE approach"),
+        ("İstanbul", "servers in istanbul"),
+        ("ΟΔΟΣ", "η οδός των οδοσημάτων οδοσ"),
+        ("C:\\Users\\ann", "cd c:\\users\\ann\\shop"),
+        ("node.js", "it needs Node.JS 20"),
+        ("c++", "rewrite it in C++ maybe"),
+        ("@scope/pkg", "npm i @scope/pkg"),
+        ("->", "a -> b"),
+        ("%", "50 % of it"),
+    ],
+)
+def test_a_term_is_a_substring_in_any_case_and_script(
+    tmp_path: Path, archive: Archive, fill: Fill, query: str, text: str
+) -> None:
+    write_session(tmp_path / "claude", 1, [text])
+    write_session(tmp_path / "claude", 2, ["nothing of the kind, a b c v2 p2 node js force etl"])
+    fill(f"claude={tmp_path}/claude")
+
+    answer = recall(archive, query)
+    found = [r["sid"] for r in answer["results"] if r["score"]]
+
+    assert found == [session_id(1)[:8]]
+
+
+def test_wildcards_are_themselves(tmp_path: Path, archive: Archive, fill: Fill) -> None:
+    write_session(tmp_path / "claude", 1, ["one xay two"])
+    fill(f"claude={tmp_path}/claude")
+
+    assert recall(archive, "x%y")["total"] == 0
+    assert recall(archive, "x_y")["total"] == 0
+
+
+def test_short_terms_count_only_where_there_are_no_others(
+    tmp_path: Path, archive: Archive, fill: Fill
+) -> None:
+    write_session(tmp_path / "claude", 1, ["go to k8"])
+    fill(f"claude={tmp_path}/claude")
+
+    assert recall(archive, "k8 missing")["results"][0]["score"] == 0
+    assert recall(archive, "k8 go")["results"][0]["why"].startswith("2/2 terms")
+
+
+def test_the_score_counts_terms_density_and_hits(
+    tmp_path: Path, archive: Archive, fill: Fill
+) -> None:
+    write_session(tmp_path / "claude", 1, ["alpha beta", *["filler"] * 3, "gamma"])
+    fill(f"claude={tmp_path}/claude")
+
+    result = recall(archive, "alpha beta gamma")["results"][0]
+
+    assert result["why"] == "3/3 terms · 2 in one passage"
+    assert result["score"] == 10 * 3 + 6 * 1 + 6
+
+
+def test_words_of_also_count_for_the_order_and_not_for_the_score(
+    tmp_path: Path, archive: Archive, fill: Fill
+) -> None:
+    write_session(tmp_path / "claude", 1, ["the cache is stale"], day=2)
+    write_session(tmp_path / "claude", 2, ["the cache is stale", "etag revalidation ttl"], day=1)
+    fill(f"claude={tmp_path}/claude")
+
+    alone = recall(archive, "cache stale")
+    helped = recall(archive, "cache stale", also="etag ttl")
+
+    assert [r["sid"] for r in alone["results"]] == [session_id(1)[:8], session_id(2)[:8]]
+    assert [r["sid"] for r in helped["results"]] == [session_id(2)[:8], session_id(1)[:8]]
+    assert helped["results"][0]["why"].endswith("· also: 2")
+    assert {r["sid"]: r["score"] for r in alone["results"]} == {
+        r["sid"]: r["score"] for r in helped["results"]
+    }
+
+
+def test_snippets_are_the_densest_lines_far_apart(
+    tmp_path: Path, archive: Archive, fill: Fill
+) -> None:
+    prompts = [f"filler {n}" for n in range(60)]
+    for place in (5, 6, 30, 55):
+        prompts[place] = "needle here"
+    prompts[40] = "needle and thread here"
+    write_session(tmp_path / "claude", 1, prompts)
+    fill(f"claude={tmp_path}/claude")
+
+    shown = recall(archive, "needle thread")["results"][0]["snippets"]
+    lines = [snippet["line"] for snippet in shown]
+
+    assert "needle and thread here" in shown[0]["text"]
+    assert len(lines) == 4
+    assert all(abs(a - b) >= 20 for a in lines for b in lines if a != b)
+    assert all(snippet["turn"] for snippet in shown)
+
+
+def test_a_session_that_only_the_catalogue_knows_points_to_its_host(samples: Archive) -> None:
+    known = samples.ask(
+        lambda view: view.rows(
+            "select * from topics anti join documents using (session_id) where not is_history"
+        )
+    )[0]
+    words = " ".join(known["topic"].split()[:4])
+
+    result = recall(samples, words, type="log")["results"][0]
+
+    assert result["sid"] == known["sid"]
+    assert result["note"] == (f"transcript not in this archive — recall it on {known['host']}")
+    assert result["snippets"] == [{"source": "log", "text": known["topic"]}]
+    assert "catalogue line" in result["why"]
+
+
+def test_filters_leave_ranks_from_one_over_what_is_left(samples: Archive) -> None:
+    everything = recall(samples, "backup nas test", k=50, max_chars=0)
+    hosts = {result["host"] for result in everything["results"] if result["host"]}
+
+    for host in hosts:
+        only = recall(samples, "backup nas test", k=50, host=host, max_chars=0)
+        assert {result["host"] for result in only["results"]} == {host}
+        assert only["total"] <= everything["total"]
+    assert recall(samples, "backup", since="2099-01-01")["results"] == []
+    assert len(hosts) > 1
+
+
+def test_subagents_are_left_out_unless_asked_for(samples: Archive) -> None:
+    without = recall(samples, "the", k=100, max_chars=0)
+    with_them = recall(samples, "the", k=100, include_sidechains=True, max_chars=0)
+
+    assert "subagent" not in {result["type"] for result in without["results"]}
+    assert "subagent" in {result["type"] for result in with_them["results"]}
+
+
+@pytest.mark.parametrize("rank", ["fused", "windows"])
+def test_the_order_is_that_of_measuring_everything(
+    samples: Archive, monkeypatch: pytest.MonkeyPatch, rank: str
+) -> None:
+    """Bounds decide what is measured, never what comes first."""
+    from sjduck import recall as module
+
+    queries = ["backup nas", "test", "error file the", "the a of to", "migration index lock", "備"]
+    pruned = [
+        recall(samples, query, also="retry timeout host", rank=rank, k=k)
+        for query in queries
+        for k in (1, 3, 8)
+    ]
+    ranked = module._rank
+
+    def measured_first(view: Any, asked: Any, k: int, rank: str) -> Any:
+        settled = module._measure
+
+        def everything(view: Any, asked: Any, entries: Any, *, first: bool = False) -> None:
+            rows = view.rows("select entry from candidates") if first else []
+            settled(view, asked, [row["entry"] for row in rows] if first else entries, first=first)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "_measure", everything)
+            return ranked(view, asked, k, rank)
+
+    monkeypatch.setattr(module, "_rank", measured_first)
+    whole = [
+        recall(samples, query, also="retry timeout host", rank=rank, k=k)
+        for query in queries
+        for k in (1, 3, 8)
+    ]
+
+    assert pruned == whole
+
+
+def test_results_beyond_the_budget_are_left_out_and_said(samples: Archive) -> None:
+    answer = recall(samples, "the", max_chars=1_500)
+
+    assert 0 < answer["shown"] < answer["count"]
+    assert answer["capped"] is True
+    assert answer["more"]
+
+
+@pytest.mark.parametrize("query", ["", "   ", "\n"])
+def test_a_question_without_a_word_is_refused(samples: Archive, query: str) -> None:
+    with pytest.raises(UsageError, match="nothing to recall"):
+        recall(samples, query)
+
+
+def test_odd_questions_are_answered(samples: Archive) -> None:
+    odd = ["'", '"', "\\", "$text", "(a or b", "x" * 10_000, "a " * 5_000, "🦆", "\0", "NULL --"]
+    for query in odd:
+        assert "results" in recall(samples, query), query
+
+
+def test_an_empty_archive_and_no_match_are_answers(archive: Archive, samples: Archive) -> None:
+    assert recall(archive, "zzzzqqqq") == {
+        "query": "zzzzqqqq", "count": 0, "total": 0, "offset": 0, "shown": 0, "results": [],
+        "tz": "UTC",
+    }  # fmt: skip
