@@ -77,9 +77,10 @@ def summary(report: Report) -> str:
 def main() -> int:
     """Run the command; return its exit code."""
     try:
-        command.main(standalone_mode=False)
+        command.main(prog_name="sjduck etl", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        message = " ".join(error.format_message().split()).rstrip(".")
+        click.echo(f"sjduck etl: {message}; see 'sjduck etl --help'", err=True)
         return error.exit_code
     except click.Abort:
         return 130

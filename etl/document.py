@@ -17,6 +17,9 @@ SAMPLE_CHARACTERS = 200
 SHORT_TOOL_INPUT = 1_000
 PROMPT_CHARACTERS = 2_000
 MAX_REJECTS = 1_000
+# Blocks wait for the next shown one to tell their turn, but not in any number.
+MAX_HIDDEN = 1_000
+MAX_HIDDEN_CHARACTERS = 4 * 1024 * 1024
 UNKNOWN_CHARACTERS = 60
 UNKNOWN_NAMES = 100
 # As milliseconds this is a day of 1973, as seconds one of the year 5138.
@@ -185,6 +188,7 @@ class Document:
         self._layout = Layout()
         self._seq = 0
         self._hidden: list[tuple[str, list[Any]]] = []
+        self._hidden_characters = 0
         self._first_shown_prompt: str | None = None
         self._readable: tuple[int, int, int, int] | None = None
 
@@ -225,7 +229,8 @@ class Document:
         """Add a block that the readable leaves out; it belongs to the turn it stands in."""
         row = self._row(role, kind, signal, line, text, None, None)
         self._hidden.append((role, row))
-        if len(self._hidden) > 1_000:
+        self._hidden_characters += len(text)
+        if len(self._hidden) > MAX_HIDDEN or self._hidden_characters > MAX_HIDDEN_CHARACTERS:
             self._place_hidden(role=None)
 
     def markdown(
@@ -268,6 +273,7 @@ class Document:
             row[2] = (turn if hidden_role == role else standing) or None
             self._emit(row)
         self._hidden.clear()
+        self._hidden_characters = 0
 
     def _row(
         self,

@@ -66,7 +66,7 @@ def session_claim(
     name = rest[-1]
     if len(rest) == 2 and rest[0] == "memory" and name.endswith(".md"):
         return Claim(source.name, source.kind, root, path, "markdown", "memory", None)
-    if not name.endswith(".jsonl"):
+    if not name.endswith(".jsonl") or name == ".jsonl":
         return None
     stem = name.removesuffix(".jsonl")
     nested = "subagents" in rest[:-1]
@@ -109,6 +109,7 @@ class _Session:
     def __init__(self, document: Document) -> None:
         self.document = document
         self.facts: Facts = document.facts
+        self.is_subagent = document.claim.type == "subagent"
         self.calls = Calls(document.id, HARNESS)
         self.seen: set[int] = set()
         self.tools: dict[str, str] = {}
@@ -140,7 +141,7 @@ class _Session:
             self.document.call(row)
         if self.facts.slash_command is None:
             self.facts.slash_command = self.cleared
-        if self.document.claim.type == "subagent":
+        if self.is_subagent:
             _read_agent_sidecar(self.document)
 
     def _note_origin(self, record: dict[str, Any]) -> None:
@@ -151,7 +152,7 @@ class _Session:
             facts.git_branch = _text(record.get("gitBranch")) or None
         if facts.cli_version is None:
             facts.cli_version = _text(record.get("version")) or None
-        if facts.parent_session_id is None and self.document.claim.type == "subagent":
+        if facts.parent_session_id is None and self.is_subagent:
             facts.parent_session_id = _text(record.get("sessionId")) or None
 
     def _line(self, record: dict[str, Any], number: int, sent_at: int | None) -> LineFacts:
@@ -169,7 +170,7 @@ class _Session:
             is_meta=record.get("isMeta") is True,
             is_summary=record.get("isCompactSummary") is True,
             is_replay=replay,
-            is_sidechain=record.get("isSidechain") is True,
+            is_sidechain=self.is_subagent or record.get("isSidechain") is True,
         )
 
     def _message(self, role: str, record: dict[str, Any], number: int, sent_at: int | None) -> None:
@@ -236,7 +237,7 @@ class _Session:
                 self._prompt(text, line)
 
     def _prompt(self, text: str, line: LineFacts) -> None:
-        own = not line.is_sidechain or self.document.claim.type == "subagent"
+        own = self.is_subagent or not line.is_sidechain
         if own and self.facts.first_prompt is None and not text.startswith(_INTERRUPTED):
             self.facts.first_prompt = text[:PROMPT_CHARACTERS]
 
