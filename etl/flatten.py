@@ -1,6 +1,8 @@
 """Flatten claimed files into batches of rows, in a worker process or in this one."""
 
+import errno
 import os
+import stat
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -112,8 +114,10 @@ def _flatten_file(
     started = time.perf_counter()
     taken_ns = time.time_ns()
     try:
-        with open(claim.file, "rb", buffering=1024 * 1024) as file:
+        with open(claim.file, "rb", buffering=1024 * 1024, opener=_open_at_once) as file:
             status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(errno.EINVAL, "no regular file any more")
             source = SourceFile(status.st_size, status.st_mtime_ns)
             document = Document(claim, source, rows)
             lines = Lines(file)
@@ -142,6 +146,11 @@ def _flatten_file(
             claim, unread, document.id, year, "", 0.0, taken_ns,
             document.rejected, document.unknown, failure,
         )  # fmt: skip
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting: one that has become a pipe would wait for a writer."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _finish(document: Document, rows: "_Rows") -> int:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from functools import update_wrapper
 from pathlib import Path
-from threading import RLock
+from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import orjson
 
-from sjduck.errors import SjduckError
+from sjduck.errors import SjduckError, Stopped
 from sjduck.snapshots import TABLES, Manifest, Segment, Snapshot, latest_key, read_snapshot
 from sjduck.sqlfiles import dictionary, sql
 
@@ -33,6 +34,39 @@ _SETTINGS = (
 )
 
 
+class Stop:
+    """Ends a question from another thread: its query is interrupted, its next one is refused."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._cursor: duckdb.DuckDBPyConnection | None = None
+        self._is_asked = False
+
+    def now(self) -> None:
+        """End the question that runs, if one does, and every later one."""
+        with self._lock:
+            self._is_asked = True
+            if self._cursor is not None:
+                self._cursor.interrupt()
+
+    @contextmanager
+    def watch(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
+        """Let `now` interrupt a query; raises Stopped where it came before."""
+        with self._lock:
+            if self._is_asked:
+                raise Stopped("stopped: it took too long, or nobody waits for it")
+            self._cursor = cursor
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._cursor = None
+
+
+# What may end the questions that are asked in this context; a context of its own for each call.
+STOP: ContextVar[Stop | None] = ContextVar("stop", default=None)
+
+
 class View:
     """One snapshot, for the time of one question."""
 
@@ -41,13 +75,17 @@ class View:
     ) -> None:
         self.snapshot = snapshot
         self.timezone = timezone
+        self.is_doubtful = False
         self._cursor = cursor
+        self._stop = STOP.get() or Stop()
 
     def rows(self, query: str, **values: Any) -> list[Row]:
         """Return all rows of one SELECT; `values` fill its `$name`s."""
-        result = self._cursor.execute(query, values)
-        names = [column[0] for column in result.description]
-        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+        with self._stop.watch(self._cursor):
+            result = self._cursor.execute(query, values)
+            names = [column[0] for column in result.description]
+            rows = result.fetchall()
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def row(self, query: str, **values: Any) -> Row | None:
         """Return the first row of one SELECT, or None."""
@@ -56,11 +94,13 @@ class View:
 
     def table(self, name: str, query: str, **values: Any) -> None:
         """Keep what one SELECT finds as a table of this question's own."""
-        self._cursor.execute(f"create or replace temp table {name} as {query}", values)
+        with self._stop.watch(self._cursor):
+            self._cursor.execute(f"create or replace temp table {name} as {query}", values)
 
     def add(self, name: str, query: str, **values: Any) -> None:
         """Add what one SELECT finds to a table of this question's own."""
-        self._cursor.execute(f"insert into {name} {query}", values)
+        with self._stop.watch(self._cursor):
+            self._cursor.execute(f"insert into {name} {query}", values)
 
     def table_of(self, name: str, columns: dict[str, str], rows: Sequence[Row]) -> None:
         """Keep rows as a table of this question's own; `columns` gives their DuckDB types."""
@@ -96,6 +136,8 @@ class Archive:
         self._key: tuple[tuple[str, int], ...] | None = None
         self._snapshot = Snapshot(root, ())
         self._connection: duckdb.DuckDBPyConnection | None = None
+        # After a file could not be read, the next connection trusts none unchecked.
+        self._is_doubtful = False
 
     @property
     def snapshot(self) -> Snapshot:
@@ -121,9 +163,13 @@ class Archive:
                     return question(view)
             except duckdb.IOException as error:
                 self.close()
+                self._is_doubtful = True
                 if attempt == _ATTEMPTS - 1:
                     raise _as_ours(error) from error
             except duckdb.Error as error:
+                if isinstance(error, duckdb.FatalException | duckdb.InternalException):
+                    # The connection is of no use any more: the next question opens another.
+                    self.close()
                 raise _as_ours(error) from error
         raise AssertionError("unreachable")
 
@@ -147,6 +193,7 @@ class Archive:
                 self._key = key
             assert self._connection is not None
             view = View(self._snapshot, self._connection.cursor(), self.timezone)
+            view.is_doubtful = self._is_doubtful
         try:
             yield view
         finally:

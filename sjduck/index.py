@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import file_digest
+from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
 
 import orjson
 
 from sjduck.fulltext import load_extension
+from sjduck.localcopy import local_place
 from sjduck.sqlfiles import sql
 
 if TYPE_CHECKING:
     import duckdb
 
-    from sjduck.snapshots import IndexFile, Snapshot
+    from sjduck.archive import View
+    from sjduck.snapshots import IndexFile
 
 # Relation of every index file → its columns, for a snapshot that has no index file.
 _RELATIONS = {
@@ -41,17 +45,18 @@ _DERIVED = {
 _lock = RLock()
 
 
-def prepare(connection: duckdb.DuckDBPyConnection, snapshot: Snapshot) -> None:
+def prepare(view: View) -> None:
     """Attach the snapshot's index files, once a connection; what can't be is in `index_warnings`.
 
     Afterwards the relations of all files are views of their own names with `file` before.
     """
+    connection, snapshot = view.connection, view.snapshot
     with _lock:
         if _is_prepared(connection):
             return
         load_extension(connection)
         files = [(m.writer, index) for m in snapshot.manifests for index in m.indexes]
-        attached, warnings = _attach(connection, snapshot, files)
+        attached, warnings = _attach(view, files)
         _add_files(connection, files, attached)
         for name, columns in _RELATIONS.items():
             connection.execute(f"create view {name} as {_union(name, columns, attached)}")
@@ -68,32 +73,41 @@ def _is_prepared(connection: duckdb.DuckDBPyConnection) -> bool:
     return found is not None
 
 
-def _attach(
-    connection: duckdb.DuckDBPyConnection,
-    snapshot: Snapshot,
-    files: list[tuple[str, IndexFile]],
-) -> tuple[list[int], list[str]]:
+def _attach(view: View, files: list[tuple[str, IndexFile]]) -> tuple[list[int], list[str]]:
     """Attach what can be attached; return those files' numbers, and what is wrong with others."""
     import duckdb
 
     attached, warnings = [], []
     for number, (_, index) in enumerate(files):
-        path = snapshot.root / index.path
         try:
-            if not path.is_file():
-                raise duckdb.IOException("it is missing")
+            path = local_place(view.snapshot.root, index)
+            _check(path, index, thoroughly=view.is_doubtful)
             place = str(path).replace("'", "''")
-            connection.execute(f"attach '{place}' as index_{number} (read_only)")
+            view.connection.execute(f"attach '{place}' as index_{number} (read_only)")
             for relation in _RELATIONS:
-                connection.execute(f"select * from index_{number}.{relation} limit 0")
+                view.connection.execute(f"select * from index_{number}.{relation} limit 0")
             attached.append(number)
-        except duckdb.Error as error:
-            reason = str(error).split("\n", 1)[0]
+        except (OSError, _Damaged, duckdb.Error) as error:
+            reason = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
             warnings.append(
                 f"index file {index.path} can't be used ({reason}): "
                 f"{index.live_documents} documents are not searched; run 'sjduck etl --reindex'"
             )
     return attached, warnings
+
+
+class _Damaged(Exception):
+    """An index file is not what its manifest says."""
+
+
+def _check(path: Path, index: IndexFile, *, thoroughly: bool) -> None:
+    """Raise where a file has another size or, `thoroughly`, another checksum than it should."""
+    if path.stat().st_size != index.bytes:
+        raise _Damaged(f"it has {path.stat().st_size} of {index.bytes} bytes")
+    if thoroughly:
+        with path.open("rb") as file:
+            if file_digest(file, "sha256").hexdigest() != index.sha256:
+                raise _Damaged("its checksum is wrong")
 
 
 def _add_files(

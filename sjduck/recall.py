@@ -69,7 +69,7 @@ def recall(
         raise UsageError("nothing to recall; give a few words of the topic")
     tz = check_timezone(tz or view.timezone)
     span = period(since, until, tz)
-    prepare(view.connection, view.snapshot)
+    prepare(view)
     notes = _find_evidence(view, asked)
     _find_relevance(view, f"{query} {also or ''}")
     view.table(

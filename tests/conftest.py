@@ -4,11 +4,18 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from etl.pipeline import Report, run
 from sjduck.archive import Archive
 from sjduck.settings import Settings, load
+
+# Machines are noisy: how long an example takes says nothing.
+hypothesis.settings.register_profile(
+    "noisy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("noisy")
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 

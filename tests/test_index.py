@@ -127,7 +127,7 @@ def test_block_scores_are_those_of_the_extension(filled: Archive) -> None:
     """One index file without dead rows: the largest difference to match_bm25 is rounding."""
 
     def ours(view: View, text: str) -> dict[int, float]:
-        prepare(view.connection, view.snapshot)
+        prepare(view)
         view.table("tokens", sql("recall/tokens"), text=relevance_text(text))
         view.table("found_uses", sql("recall/uses"))
         return {row["id"]: row["score"] for row in view.rows(sql("recall/score_blocks"))}
@@ -219,7 +219,7 @@ def test_answers_are_the_same_after_a_merge_and_after_reindexing(
     assert answers(archive) == before
 
 
-@pytest.mark.parametrize("damage", ["missing", "empty", "torn", "garbage"])
+@pytest.mark.parametrize("damage", ["missing", "empty", "torn", "garbage", "one block"])
 def test_a_damaged_index_file_is_a_warning_and_the_rest_answers(
     tmp_path: Path, root: Path, archive: Archive, fill: Fill, damage: str
 ) -> None:
@@ -232,7 +232,12 @@ def test_a_damaged_index_file_is_a_warning_and_the_rest_answers(
     content = file.read_bytes()
     file.unlink()
     if damage != "missing":
-        broken = {"empty": b"", "torn": content[:5_000], "garbage": b"\0" * 20_000}
+        broken = {
+            "empty": b"",
+            "torn": content[:5_000],
+            "garbage": b"\0" * len(content),
+            "one block": content[:40_000] + b"\7" * (len(content) - 50_000) + content[-10_000:],
+        }
         file.write_bytes(broken[damage])
 
     answer = recall(archive, "backup")

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-
 from sjduck.archive import Archive, View
 from sjduck.reading import get
 from sjduck.recall import recall

@@ -1,0 +1,69 @@
+"""Copies of index files in the user's cache, where the archive lies on a network file system.
+
+Such systems lock badly and read slowly. An index file never changes, so a copy is never stale;
+the least recently used go first.
+"""
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+import platformdirs
+
+from sjduck.snapshots import IndexFile
+
+MAX_BYTES = 4 * 1024**3
+_REMOTE = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afs", "ceph", "fuse.rclone"}
+)
+_MOUNTS = Path("/proc/self/mountinfo")
+
+
+def local_place(root: Path, index: IndexFile) -> Path:
+    """Return where to read an index file: in place, or its local copy, made where missing."""
+    path = root / index.path
+    if not is_remote(path):
+        return path
+    folder = Path(platformdirs.user_cache_dir("sjduck")) / "index"
+    copy = folder / f"{index.sha256}.duckdb"
+    if copy.is_file() and copy.stat().st_size == index.bytes:
+        os.utime(copy)
+        return copy
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _make_room(folder, index.bytes)
+    aside = folder / f".{index.sha256}.{os.getpid()}"
+    with path.open("rb") as source, aside.open("wb") as target:
+        os.fchmod(target.fileno(), 0o600)
+        shutil.copyfileobj(source, target, 1024 * 1024)
+    os.replace(aside, copy)
+    return copy
+
+
+def is_remote(path: Path) -> bool:
+    """Tell whether a path lies on a network file system, as far as the machine says."""
+    try:
+        mounts = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return False
+    real = os.path.realpath(path)
+    best, kind = "", ""
+    for line in mounts.splitlines():
+        before, _, after = line.partition(" - ")
+        place = before.split(" ")[4].encode().decode("unicode_escape")
+        inside = real == place or real.startswith(place.rstrip("/") + "/")
+        if inside and len(place) >= len(best):
+            best, kind = place, after.split(" ")[0]
+    return kind in _REMOTE
+
+
+def _make_room(folder: Path, size: int) -> None:
+    """Remove the copies that were used longest ago until `size` more fit."""
+    copies = [(file.stat().st_mtime, file) for file in folder.glob("*.duckdb")]
+    total = sum(file.stat().st_size for _, file in copies)
+    for _, file in sorted(copies):
+        if total + size <= MAX_BYTES:
+            return
+        with suppress(OSError):
+            total -= file.stat().st_size
+            file.unlink()
