@@ -3,6 +3,7 @@
 #   make test    run the tests (more: make test ARGS='-k manifest')
 #   make check   formatting, lint, types, and the doors between the rooms
 #   make format  write what `make check` asks for
+#   make docs    write the pages that come from the code
 
 PYTHONS = python3.13 python3.12 python3.11 python3
 BIN = .venv/bin
@@ -12,7 +13,7 @@ READY = .venv/.ready
 unexport PYTHONHOME PYTHONPATH VIRTUAL_ENV
 export PIP_USER = 0
 
-.PHONY: try test check format clean
+.PHONY: try test check format docs clean
 
 try: $(READY)
 	@sh samples/try.sh
@@ -31,6 +32,9 @@ format: $(READY)
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 	$(BIN)/sqlfmt --quiet sql
+
+docs: $(READY)
+	$(BIN)/python docs/generate.py
 
 clean:
 	rm -rf .venv .try build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

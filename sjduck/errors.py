@@ -29,3 +29,7 @@ class NewerFormat(ArchiveUnusable):
 
 class SnapshotMoved(SjduckError):
     """A file of the snapshot is gone: a newer snapshot has taken its place."""
+
+
+class Stopped(SjduckError):
+    """A question that was ended before it had an answer."""

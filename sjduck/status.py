@@ -81,6 +81,7 @@ def _summary(view: View, sources: tuple[Source, ...], tz: str) -> Answer:
     }
     return {
         "bytes": sum(segment.bytes for segment in view.snapshot.segments),
+        "index": _index(view),
         "documents": types,
         "source_gone": gone,
         "lacking": len(_lacking(view, tz)),
@@ -90,6 +91,18 @@ def _summary(view: View, sources: tuple[Source, ...], tz: str) -> Answer:
         **({"left_out": left_out} if left_out else {}),
         "sjduck": __version__,
     }
+
+
+def _index(view: View) -> Row:
+    """Return what there is of the search index, and how many of its files are not whole."""
+    files = [index for manifest in view.snapshot.manifests for index in manifest.indexes]
+    damaged = 0
+    for index in files:
+        try:
+            damaged += (view.snapshot.root / index.path).stat().st_size != index.bytes
+        except OSError:
+            damaged += 1
+    return {"files": len(files), "bytes": sum(f.bytes for f in files), "damaged": damaged}
 
 
 def _writer(view: View, manifest: Manifest, tz: str) -> Row:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from etl.document import Document
+from etl.lines import Lines
 from etl.state import read_state
 from sjduck.archive import Archive, View
 from sjduck.errors import ArchiveUnusable, NewerFormat, NothingToRead
@@ -267,7 +269,7 @@ def test_one_bad_file_is_a_reject_and_the_run_goes_on(
     unreadable = tmp_path / "claude" / "projects" / "-x" / f"{session_id(3)}.jsonl"
     unreadable.write_text("{}\n")
 
-    def refuse(document: object, lines: object) -> None:
+    def refuse(document: Document, lines: Lines) -> None:
         if document.claim.path == f"projects/-x/{session_id(3)}.jsonl":
             raise PermissionError(13, "Permission denied")
         flatten(document, lines)

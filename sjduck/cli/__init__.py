@@ -18,6 +18,7 @@ _COMMANDS = {
     "within": ("reading", "Find a text inside one document."),
     "status": ("status", "Say what is here, from where, and what is lacking."),
     "snapshots": ("status", "List the generations that --as-of can read."),
+    "serve": ("serve", "Serve the archive to a coding agent (MCP over stdin and stdout)."),
 }
 
 
@@ -61,7 +62,6 @@ def main() -> None:
     arguments = [os.fsencode(argument).decode("utf-8", "replace") for argument in sys.argv[1:]]
     try:
         code = cli.main(arguments, prog_name="sjduck", standalone_mode=False)
-        sys.stdout.flush()
     except click.ClickException as error:
         narrate(_one_line(error))
         code = error.exit_code
@@ -70,10 +70,6 @@ def main() -> None:
     except SjduckError as error:
         narrate(f"sjduck: {error}")
         code = error.exit_code
-    except BrokenPipeError:
-        # The reader has seen enough; nothing may be written at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
     sys.exit(code if isinstance(code, int) else 0)
 
 

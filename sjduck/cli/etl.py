@@ -2,7 +2,7 @@
 
 import click
 
-from sjduck.cli.opening import run_etl
+from sjduck.filling import run_etl
 
 
 @click.command(

@@ -1,7 +1,5 @@
 """Open the archive for a command: the options that every question takes, and the first fill."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, NamedTuple
@@ -11,6 +9,7 @@ import click
 from sjduck.archive import Archive
 from sjduck.cli.terminal import narrate
 from sjduck.errors import NothingToRead, SjduckError
+from sjduck.filling import run_etl
 from sjduck.settings import Settings, load
 
 
@@ -64,12 +63,3 @@ def open_archive(archive: str | None, *, as_of: str | None, tz: str | None, fill
         raise SystemExit(code)
     opened.close()
     return Opened(opened, settings)
-
-
-def run_etl(arguments: list[str], *, stdout_too: bool) -> int:
-    """Run etl as a process of its own; return its exit code."""
-    stdout = None if stdout_too else sys.stderr
-    # -P: a folder or file named etl where the command is run must not be taken for ours.
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "etl", *arguments], stdout=stdout, check=False
-    ).returncode

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from sjduck.cli.opening import Opened, opens_archive
-from sjduck.cli.terminal import clean, narrate, print_json
+from sjduck.cli.terminal import clean, echo, narrate, print_json
 from sjduck.recall import MAX_CHARS, RANKS, TYPES, recall
 from sjduck.terms import question
 from sjduck.words import fold
@@ -66,13 +66,13 @@ def _show(number: int, result: dict[str, Any], terms: list[str]) -> None:
         if part and part != "transcript"
     )
     head = click.style(f"{number:>2}  {place}", bold=True)
-    click.echo(f"{head}  {click.style(result['why'], dim=True)}")
+    echo(f"{head}  {click.style(result['why'], dim=True)}")
     if result["topic"]:
-        click.echo(f"    {clean(' '.join(result['topic'].split()))[:160]}")
+        echo(f"    {clean(' '.join(result['topic'].split()))[:160]}")
     for snippet in result["snippets"][:2]:
         source = f"{snippet['line']:>6}" if "line" in snippet else "   log"
-        click.echo(f"  {source}  {_marked(clean(snippet['text']), terms)}")
-    click.echo(click.style(f"    {_next_step(result)}", fg="cyan"))
+        echo(f"  {source}  {_marked(clean(snippet['text']), terms)}")
+    echo(click.style(f"    {_next_step(result)}", fg="cyan"))
 
 
 def _next_step(result: dict[str, Any]) -> str:

@@ -72,6 +72,7 @@ def _summary(answer: dict[str, Any]) -> list[str]:
     said = [
         ("archive", f"{answer['archive']}, {human_size(answer['bytes'])}"),
         ("holds", documents or "nothing"),
+        ("index", _index(answer["index"])),
     ]
     if gone := answer["source_gone"]:
         said.append(("kept", f"{_counted(gone, 'document')} whose source is gone"))
@@ -89,6 +90,15 @@ def _summary(answer: dict[str, Any]) -> list[str]:
         said.append(("source", f"{source['kind']} {source['path']}{state}"))
     said += [("left out", f"{n:,} more {name}") for name, n in answer.get("left_out", {}).items()]
     return [f"{name:<9} {text}" for name, text in [*said, ("sjduck", answer["sjduck"])]]
+
+
+def _index(index: dict[str, int]) -> str:
+    if not index["files"]:
+        return "none: sjduck etl --reindex makes one"
+    said = f"{_counted(index['files'], 'file')}, {human_size(index['bytes'])}"
+    if damaged := index["damaged"]:
+        said += f"; {damaged:,} missing or damaged: sjduck etl --reindex"
+    return said
 
 
 def _host(row: dict[str, Any]) -> dict[str, Any]:

@@ -30,13 +30,12 @@ def clean(text: str) -> str:
 
 def print_json(answer: Any) -> None:
     """Print an answer as one line of JSON."""
-    text = _UNESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", compact(answer))
-    click.echo(text)
+    echo(_UNESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", compact(answer)))
 
 
 def print_text(text: str) -> None:
     """Print text as it is, less control characters."""
-    click.echo(clean(text), nl=not text.endswith("\n"))
+    echo(clean(text), nl=not text.endswith("\n"))
 
 
 def print_found(text: str, wanted: str) -> None:
@@ -44,7 +43,17 @@ def print_found(text: str, wanted: str) -> None:
     bold = re.sub(
         re.escape(wanted), lambda m: click.style(m[0], bold=True), clean(text), flags=re.I
     )
-    click.echo(bold)
+    echo(bold)
+
+
+def echo(text: str, *, nl: bool = True) -> None:
+    """Print text that is clean already; ends the process where nobody reads any more."""
+    try:
+        click.echo(text, nl=nl)
+    except BrokenPipeError as error:
+        # The reader has seen enough; nothing may be written at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from error
 
 
 def narrate(text: str) -> None:
@@ -65,9 +74,9 @@ def print_table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> No
     numbers = {name for name in shown if all(_is_number(name, row.get(name)) for row in rows)}
     titles = {name: name.replace("_", " ") for name in shown}
     widths = _widths([titles, *cells], shown, _terminal_width())
-    click.echo(click.style(_line(titles, widths, numbers), bold=True))
+    echo(click.style(_line(titles, widths, numbers), bold=True))
     for row in cells:
-        click.echo(_line(row, widths, numbers))
+        echo(_line(row, widths, numbers))
 
 
 def _terminal_width() -> int | None:
