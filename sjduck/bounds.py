@@ -80,29 +80,35 @@ def page(
     fields cut, so that paging always goes on.
     """
     tail = tail or {}
-    budget = Budget(max_chars)
-    budget.spend(compact({**head, **tail}) + " " * PAGING_CHARACTERS)
-    shown: list[Mapping[str, Any]] = []
-    capped = False
-    for row in rows:
-        if not budget.take(compact(row) + ","):
-            capped = True
-            if shown:
-                break
-            row = {key: short(value, MAX_FIELD_CHARACTERS) for key, value in row.items()}
-            budget.spend(compact(row) + ",")
-        shown.append(row)
+    shown, said = fit({**head, **tail}, rows, max_chars)
     answer: Answer = {**head, "total": total, "offset": offset, "shown": len(shown), name: shown}
     answer.update(tail)
     following = offset + len(shown)
     if total > following:
         answer["next_offset"] = following
         answer["more"] = f"{total - following} more: repeat with offset={following}"
-    if capped:
-        answer["capped"] = True
+    return {**answer, **said}
+
+
+def fit(
+    frame: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], max_chars: int
+) -> tuple[list[Mapping[str, Any]], Answer]:
+    """Return as many rows as fit beside `frame`, one at least, and what is to be said of it."""
+    budget = Budget(max_chars)
+    budget.spend(compact(frame) + " " * PAGING_CHARACTERS)
+    shown: list[Mapping[str, Any]] = []
+    said: Answer = {}
+    for row in rows:
+        if not budget.take(compact(row) + ","):
+            said["capped"] = True
+            if shown:
+                break
+            row = {key: short(value, MAX_FIELD_CHARACTERS) for key, value in row.items()}
+            budget.spend(compact(row) + ",")
+        shown.append(row)
     if budget.was_lowered:
-        answer["note"] = lowered_note()
-    return answer
+        said["note"] = lowered_note()
+    return shown, said
 
 
 def lowered_note() -> str:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from sjduck import snippets, verify
 from sjduck.archive import Row, View, question
-from sjduck.bounds import Answer, page
+from sjduck.bounds import Answer, fit
 from sjduck.errors import UsageError
 from sjduck.index import prepare
 from sjduck.periods import local, period
@@ -100,15 +100,25 @@ def recall(
     notes += [row["warning"] for row in view.rows("select warning from index_warnings")]
     if asked.left_out:
         notes.append(f"{asked.left_out} further words were left out: at most {MAX_TERMS} count")
-    return page(
-        {"query": query, "count": len(results)},
-        results,
-        name="results",
-        total=ranked[0]["total"] if ranked else 0,
-        offset=0,
-        max_chars=max_chars,
-        tail={"tz": tz, **({"notes": notes} if notes else {})},
-    )
+    frame = {"query": query, "tz": tz, **({"notes": notes} if notes else {})}
+    shown_results, said = fit(frame, results, max_chars)
+    count, total = len(shown_results), ranked[0]["total"] if ranked else 0
+    if total > count:
+        said["more"] = f"{total - count} more match: {_how_to_see_more(count, len(results))}"
+    return {
+        "query": query,
+        "count": count,
+        "total": total,
+        "results": shown_results,
+        **{name: value for name, value in frame.items() if name != "query"},
+        **said,
+    }
+
+
+def _how_to_see_more(count: int, found: int) -> str:
+    if count < found:
+        return "repeat with a larger max_chars, or filter by host, project or period"
+    return f"repeat with k={min(2 * count, MAX_RESULTS)}, more words, or a filter"
 
 
 def _find_evidence(view: View, asked: Question) -> list[str]:

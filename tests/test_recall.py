@@ -203,9 +203,30 @@ def test_the_order_is_that_of_measuring_everything(
 def test_results_beyond_the_budget_are_left_out_and_said(samples: Archive) -> None:
     answer = recall(samples, "the", max_chars=1_500)
 
-    assert 0 < answer["shown"] < answer["count"]
+    assert 0 < answer["count"] < 8
     assert answer["capped"] is True
-    assert answer["more"]
+    assert "larger max_chars" in answer["more"]
+
+
+def test_more_that_match_are_named_with_the_argument_that_shows_them(samples: Archive) -> None:
+    answer = recall(samples, "the", k=2)
+
+    assert answer["count"] == 2
+    assert answer["more"].startswith(f"{answer['total'] - 2} more match: repeat with k=4")
+
+
+def test_as_many_terms_as_a_question_can_have_are_counted(
+    tmp_path: Path, archive: Archive, fill: Fill
+) -> None:
+    terms = [f"term{n:03}" for n in range(70)]
+    write_session(tmp_path / "claude", 1, [" ".join(terms)])
+    fill(f"claude={tmp_path}/claude")
+
+    answer = recall(archive, " ".join(terms[:40]), also=" ".join(terms[40:]))
+
+    assert answer["results"][0]["why"] == "40/40 terms · 40 in one passage · also: 22"
+    assert answer["results"][0]["score"] == 10 * 40 + 6 * 39 + 6
+    assert answer["notes"] == ["8 further words were left out: at most 62 count"]
 
 
 @pytest.mark.parametrize("query", ["", "   ", "\n"])
@@ -222,6 +243,5 @@ def test_odd_questions_are_answered(samples: Archive) -> None:
 
 def test_an_empty_archive_and_no_match_are_answers(archive: Archive, samples: Archive) -> None:
     assert recall(archive, "zzzzqqqq") == {
-        "query": "zzzzqqqq", "count": 0, "total": 0, "offset": 0, "shown": 0, "results": [],
-        "tz": "UTC",
+        "query": "zzzzqqqq", "count": 0, "total": 0, "results": [], "tz": "UTC",
     }  # fmt: skip

@@ -31,14 +31,17 @@ select
     case
         when mask is null
         then 0
-        else 10 * bit_count(mask) + case when topic_mask <> 0 then 8 else 0 end + least(least, 6)
+        else
+            10 * bit_count(mask)::integer
+            + case when topic_mask <> 0 then 8 else 0 end
+            + least(least, 6)
     end as lowest,
     case
         when mask is null
         then 0
         else
-            10 * bit_count(mask)
-            + 6 * greatest(bit_count(line_mask) - 1, 0)
+            10 * bit_count(mask)::integer
+            + 6 * greatest(bit_count(line_mask)::integer - 1, 0)
             + case when topic_mask <> 0 then 8 else 0 end
             + least(most, 6)
     end as highest,
@@ -46,7 +49,7 @@ select
         when coalesce(mask & $query_mask::ubigint, 0) = 0
         then 0
         else
-            10 * bit_count(mask & $query_mask::ubigint)
+            10 * bit_count(mask & $query_mask::ubigint)::integer
             + case when topic_mask & $query_mask::ubigint <> 0 then 8 else 0 end
             + least(query_least, 6)
     end as query_lowest,
@@ -54,8 +57,8 @@ select
         when coalesce(mask & $query_mask::ubigint, 0) = 0
         then 0
         else
-            10 * bit_count(mask & $query_mask::ubigint)
-            + 6 * greatest(bit_count(line_mask & $query_mask::ubigint) - 1, 0)
+            10 * bit_count(mask & $query_mask::ubigint)::integer
+            + 6 * greatest(bit_count(line_mask & $query_mask::ubigint)::integer - 1, 0)
             + case when topic_mask & $query_mask::ubigint <> 0 then 8 else 0 end
             + least(query_most, 6)
     end as query_highest

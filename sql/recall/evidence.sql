@@ -16,13 +16,13 @@ with
     counted as (
         select
             entry,
-            bit_count(bit_or(mask)) as terms,
-            coalesce(max(bit_count(passage)) filter (not is_topic), 0) as dense,
+            bit_count(bit_or(mask))::integer as terms,
+            coalesce(max(bit_count(passage)::integer) filter (not is_topic), 0) as dense,
             sum(bit_count(mask))::bigint as hits,
             bool_or(is_topic) as topic_matches,
-            bit_count(bit_or(mask & $query_mask::ubigint)) as query_terms,
+            bit_count(bit_or(mask & $query_mask::ubigint))::integer as query_terms,
             coalesce(
-                max(bit_count(passage & $query_mask::ubigint)) filter (not is_topic), 0
+                max(bit_count(passage & $query_mask::ubigint)::integer) filter (not is_topic), 0
             ) as query_dense,
             sum(bit_count(mask & $query_mask::ubigint))::bigint as query_hits,
             bool_or(is_topic and (mask & $query_mask::ubigint) <> 0) as query_topic_matches
