@@ -7,7 +7,8 @@ from dataclasses import asdict
 import click
 import orjson
 
-from etl.pipeline import Report, run
+from etl.pipeline import run
+from etl.report import Report
 from etl.writer import writer_id
 from sjduck.errors import SjduckError
 from sjduck.settings import SOURCE_KINDS, load

@@ -3,26 +3,25 @@
 import os
 import shutil
 import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
 
 import duckdb
-import orjson
 import pyarrow as pa
 
 from etl import indexing, manifests
 from etl.discover import Found, discover
 from etl.document import Claim, SourceFile
-from etl.files import Modes, make_folder, open_root, write_whole
+from etl.files import Modes, make_folder, open_root
 from etl.flatten import Batch, Flattened, flatten_all, tasks
 from etl.index import build_index
 from etl.lock import writer_lock
 from etl.merge import drop_dead, merge, merges
+from etl.naming import named, place_of
+from etl.report import Progress, Report, write_last_run
 from etl.segments import SegmentWriter
 from etl.state import State, Taken, drop_states, read_state, recover_state, write_state
 from sjduck import __version__
@@ -31,47 +30,6 @@ from sjduck.settings import Settings, Source
 from sjduck.snapshots import IndexFile, Manifest, Segment, manifest_folder, read_snapshot, utc_now
 
 LOCK_WAIT_S = 600.0
-
-
-class Progress(Protocol):
-    """Is told how far a run is."""
-
-    def waiting(self, message: str) -> None:
-        """Say what the run is doing, where it can't be counted."""
-
-    def begin(self, files: int, size: int) -> None:
-        """Say how much there is to take in."""
-
-    def advance(self, files: int, size: int) -> None:
-        """Say that a part of it is done."""
-
-
-@dataclass(slots=True)
-class Report:
-    """What a run did."""
-
-    writer: str
-    host: str
-    archive: str
-    started_at: str
-    generation: int = 0
-    files: int = 0
-    new: int = 0
-    changed: int = 0
-    unchanged: int = 0
-    gone: int = 0
-    returned: int = 0
-    vanished: int = 0
-    bytes: int = 0
-    archive_bytes: int = 0
-    seconds: float = 0.0
-    rejected: Counter[str] = field(default_factory=Counter)
-    unknown: Counter[str] = field(default_factory=Counter)
-    skipped: Counter[str] = field(default_factory=Counter)
-    unclaimed: int = 0
-    merged: int = 0
-    indexed: int = 0
-    warnings: list[str] = field(default_factory=list)
 
 
 Work = list[tuple[Claim, SourceFile, bool]]
@@ -96,7 +54,7 @@ def run(settings: Settings, writer: str, progress: Progress, *, reindex: bool = 
     with writer_lock(settings.archive, writer, modes, wait_s=LOCK_WAIT_S):
         report = _Run(settings, writer, modes, progress, reindex=reindex).report()
         report.seconds = round(time.perf_counter() - started, 3)
-        _write_last_run(settings.archive, report, modes)
+        write_last_run(settings.archive, report, modes)
     return report
 
 
@@ -344,7 +302,7 @@ class _Run:
             gone=self._gone,
             sources={
                 **(before.sources if before else {}),
-                **{name: _place(source) for name, source in self._sources.items()},
+                **{name: place_of(source) for name, source in self._sources.items()},
             },
         )
         if before and _content(before) == _content(manifest):
@@ -379,29 +337,6 @@ def _content(manifest: Manifest) -> tuple[object, ...]:
     return manifest.segments, manifest.indexes, manifest.gone
 
 
-def named(sources: Iterable[Source], known: Mapping[str, Mapping[str, str]]) -> dict[str, Source]:
-    """Give each source the name that it had, else its own, else its kind with a number.
-
-    `known` are the sources of earlier runs by name: a name must not depend on which other
-    sources a run has.
-    """
-    names: dict[str, Source] = {}
-    for source in sources:
-        before = [name for name, place in known.items() if place == _place(source)]
-        name = source.name or next((n for n in before if n not in names), "")
-        count = 1
-        while not name or name in names:
-            candidate = source.kind if count == 1 else f"{source.kind}-{count}"
-            name = candidate if candidate not in known else ""
-            count += 1
-        names[name] = replace(source, name=name)
-    return names
-
-
-def _place(source: Source) -> dict[str, str]:
-    return {"kind": source.kind, "root": os.path.realpath(source.path)}
-
-
 def _batches(stream: bytes | str) -> Iterator[pa.RecordBatch]:
     if isinstance(stream, bytes):
         yield from pa.ipc.open_stream(stream)
@@ -434,12 +369,3 @@ def _no_source(settings: Settings) -> str:
         places = ", ".join(str(source.path) for source in settings.sources)
         return f"no source can be read: {places}; check that it is mounted"
     return "no sessions found on this machine; name a source with --source KIND=PATH"
-
-
-def _write_last_run(root: Path, report: Report, modes: Modes) -> None:
-    """Leave word of the run for `status`, also where nothing was published."""
-    body: dict[str, Any] = {name: getattr(report, name) for name in Report.__slots__}
-    for name in ("rejected", "unknown", "skipped"):
-        body[name] = dict(sorted(body[name].items()))
-    path = manifest_folder(root, report.writer) / "last-run"
-    write_whole(path, orjson.dumps(body), modes.file)

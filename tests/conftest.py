@@ -7,7 +7,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from etl.pipeline import Report, run
+from etl.pipeline import run
+from etl.report import Report
 from sjduck.archive import Archive
 from sjduck.settings import Settings, load
 

@@ -1,0 +1,61 @@
+"""What a run tells while it is on, and what it leaves word of."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import orjson
+
+from etl.files import Modes, write_whole
+from sjduck.snapshots import manifest_folder
+
+
+class Progress(Protocol):
+    """Is told how far a run is."""
+
+    def waiting(self, message: str) -> None:
+        """Say what the run is doing, where it can't be counted."""
+
+    def begin(self, files: int, size: int) -> None:
+        """Say how much there is to take in."""
+
+    def advance(self, files: int, size: int) -> None:
+        """Say that a part of it is done."""
+
+
+@dataclass(slots=True)
+class Report:
+    """What a run did."""
+
+    writer: str
+    host: str
+    archive: str
+    started_at: str
+    generation: int = 0
+    files: int = 0
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    gone: int = 0
+    returned: int = 0
+    vanished: int = 0
+    bytes: int = 0
+    archive_bytes: int = 0
+    seconds: float = 0.0
+    rejected: Counter[str] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    unclaimed: int = 0
+    merged: int = 0
+    indexed: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+
+def write_last_run(root: Path, report: Report, modes: Modes) -> None:
+    """Leave word of the run for `status`, also where nothing was published."""
+    body: dict[str, Any] = {name: getattr(report, name) for name in Report.__slots__}
+    for name in ("rejected", "unknown", "skipped"):
+        body[name] = dict(sorted(body[name].items()))
+    path = manifest_folder(root, report.writer) / "last-run"
+    write_whole(path, orjson.dumps(body), modes.file)
