@@ -75,7 +75,7 @@ class _TableWriter:
             compression_level=3,
             use_dictionary=[_leaf(field) for field in fields if field.name not in plain],
             write_statistics=[_leaf(field) for field in fields if field.name != "text"],
-            data_page_size=128 * 1024,
+            data_page_size=16 * 1024,
             store_schema=False,
         )
         self._schema = fields

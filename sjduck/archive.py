@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
 from functools import update_wrapper
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -86,6 +89,20 @@ class View:
             names = [column[0] for column in result.description]
             rows = result.fetchall()
         return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def rows_of_each(self, query: str, each: Sequence[Row], **shared: Any) -> list[Row]:
+        """Return the rows that one SELECT has for each set of values, asked at once.
+
+        Far faster than one after the other where each reads a file of its own.
+        """
+        parts, values = [], dict(shared)
+        for number, own in enumerate(each):
+            part = query
+            for name, value in own.items():
+                part = re.sub(rf"\${name}\b", f"${name}_{number}", part)
+                values[f"{name}_{number}"] = value
+            parts.append(f"({part})")
+        return self.rows(" union all ".join(parts), **values) if parts else []
 
     def row(self, query: str, **values: Any) -> Row | None:
         """Return the first row of one SELECT, or None."""
@@ -224,6 +241,7 @@ def connect(snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
     """
     import duckdb
 
+    _settle_pandas()
     connection = duckdb.connect()
     for setting in _SETTINGS:
         connection.execute(setting)
@@ -245,6 +263,12 @@ def connect(snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def _settle_pandas() -> None:
+    """Let DuckDB know once that there is no pandas: it searches for it at every value it binds."""
+    if "pandas" not in sys.modules and find_spec("pandas") is None:
+        sys.modules["pandas"] = None  # type: ignore[assignment]
+
+
 def _materialise(connection: duckdb.DuckDBPyConnection, name: str, query: str) -> None:
     """Resolve a relation once a snapshot: questions then cost no more than a look-up."""
     connection.execute(f"create table {name} as {query}")
@@ -264,10 +288,12 @@ def _add_segments(connection: duckdb.DuckDBPyConnection, snapshot: Snapshot) -> 
     ]
     dead = [(number, d) for number, segment in enumerate(segments) for d in segment.dead]
     gone = [(writer, d, datetime.fromisoformat(at)) for (writer, d), at in snapshot.gone.items()]
-    _fill(connection, "segments", ("segment integer", "writer varchar"), writers)
-    _fill(connection, "files", ("name varchar", "segment integer", "file_index integer"), files)
-    _fill(connection, "dead", ("segment integer", "document bigint"), dead)
-    _fill(connection, "gone", ("writer varchar", "document bigint", "gone_at timestamp"), gone)
+    _fill(connection, "segments", {"segment": "integer", "writer": "varchar"}, writers)
+    columns = {"name": "varchar", "segment": "integer", "file_index": "integer"}
+    _fill(connection, "files", columns, files)
+    _fill(connection, "dead", {"segment": "integer", "document": "bigint"}, dead)
+    columns = {"writer": "varchar", "document": "bigint", "gone_at": "timestamp"}
+    _fill(connection, "gone", columns, gone)
 
 
 def _owned(snapshot: Snapshot) -> Iterator[tuple[Manifest, Segment]]:
@@ -279,14 +305,15 @@ def _owned(snapshot: Snapshot) -> Iterator[tuple[Manifest, Segment]]:
 def _fill(
     connection: duckdb.DuckDBPyConnection,
     name: str,
-    columns: Sequence[str],
+    columns: dict[str, str],
     rows: Sequence[tuple[Any, ...]],
 ) -> None:
-    connection.execute(f"create table {name} ({', '.join(columns)})")
-    if rows:
-        lists = {f"c{n}": list(values) for n, values in enumerate(zip(*rows, strict=True))}
-        unnested = ", ".join(f"unnest(${column})" for column in lists)
-        connection.execute(f"insert into {name} select {unnested}", lists)
+    """Create a table of rows by one JSON text: DuckDB takes long lists of values slowly."""
+    values = [dict(zip(columns, row, strict=True)) for row in rows]
+    connection.execute(
+        f"create table {name} as select unnest(from_json($rows, $shape), recursive := true)",
+        {"rows": orjson.dumps(values).decode(), "shape": orjson.dumps([columns]).decode()},
+    )
 
 
 def _union(snapshot: Snapshot, table: str) -> str:

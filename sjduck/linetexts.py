@@ -1,11 +1,14 @@
 """The text of single lines of readables and logs, for any number of documents at once."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from sjduck.archive import Row, View
 from sjduck.readable import Block, numbered_lines, title
 from sjduck.sqlfiles import sql
+
+# Documents read by a query of their own each; more are read by one scan.
+MOST_AT_ONCE = 32
 
 
 class LineText(NamedTuple):
@@ -30,29 +33,40 @@ def line_texts(
     view.table_of("wanted", {"document": "bigint", "line": "integer"}, rows)
     for row in view.rows(sql("recall/wanted_topics")):
         yield LineText(row["document"], row["line"], row["text"], None)
-    places = view.rows(sql("recall/places"))
-    files = sorted({file for place in places if (file := view.file_of("blocks", place))})
-    if files:
-        yield from _titles(view, places, files)
-        yield from _lines(view, {(row["document"], row["line"]) for row in rows}, files, needle)
+    places = [
+        {**place, "file": file}
+        for place in view.rows(sql("recall/places"))
+        if (file := view.file_of("blocks", place))
+    ]
+    lines = {(row["document"], row["line"]) for row in rows}
+    yield from _titles(view, places, lines)
+    yield from _lines(view, places, lines, needle)
 
 
-def _titles(view: View, places: Iterable[Row], files: list[str]) -> Iterator[LineText]:
+def _titles(view: View, places: Iterable[Row], wanted: set[tuple[int, int]]) -> Iterator[LineText]:
     """Yield the wanted first lines: the title, which no block holds, of what we render."""
-    rendered = {
-        place["document"]
+    each = [
+        {"document": place["document"], "file": place["file"]}
         for place in places
         if place["source_format"] not in ("readable", "markdown")
-    }
-    for row in view.rows(sql("recall/wanted_titles"), files=files):
-        if row["document"] in rendered:
+        and (place["document"], 1) in wanted
+    ]
+    for start in range(0, len(each), MOST_AT_ONCE):
+        for row in view.rows_of_each(sql("recall/title"), each[start : start + MOST_AT_ONCE]):
             yield LineText(row["document"], 1, title(row["text"]), None)
 
 
 def _lines(
-    view: View, wanted: set[tuple[int, int]], files: list[str], needle: str | None
+    view: View, places: Sequence[Row], wanted: set[tuple[int, int]], needle: str | None
 ) -> Iterator[LineText]:
-    for row in view.rows(sql("recall/wanted_blocks"), files=files, needle=needle):
+    """Yield the wanted lines of blocks; of many documents by one scan of their files."""
+    if len(places) <= MOST_AT_ONCE:
+        each = [{"document": place["document"], "file": place["file"]} for place in places]
+        rows = view.rows_of_each(sql("recall/wanted_blocks"), each, needle=needle)
+    else:
+        files = sorted({place["file"] for place in places})
+        rows = view.rows(sql("recall/wanted_blocks_of_many"), files=files, needle=needle)
+    for row in rows:
         document = row.pop("document")
         block = Block(**row)
         for line in numbered_lines([block]):

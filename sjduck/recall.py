@@ -163,15 +163,14 @@ def _rank(view: View, asked: Question, k: int, rank: str) -> list[Row]:
     """
     view.table("candidates", sql("recall/candidates"), query_mask=asked.query_mask)
     _measure(view, asked, [], first=True)
-    while contenders := view.rows(sql("recall/standing"), rank=rank, k=k):
-        wanted = [row["entry"] for row in contenders if not row["is_measured"]]
-        if not wanted and rank == "fused" and not _is_settled(contenders, k):
-            entries = [row["entry"] for row in contenders]
-            straddling = view.rows(sql("recall/straddling"), contenders=entries)
-            wanted = [row["entry"] for row in straddling]
-        if not wanted:
-            break
+    contenders = view.rows(sql("recall/standing"), rank=rank, k=k)
+    while wanted := [row["entry"] for row in contenders if not row["is_measured"]]:
         _measure(view, asked, wanted)
+        contenders = view.rows(sql("recall/standing"), rank=rank, k=k)
+    if rank == "fused" and not _is_settled(contenders, k):
+        entries = [row["entry"] for row in contenders]
+        straddling = view.rows(sql("recall/straddling"), contenders=entries)
+        _measure(view, asked, [row["entry"] for row in straddling])
     return view.rows(sql("recall/ranked"), rank=rank, k=k)
 
 
