@@ -51,11 +51,9 @@ def resolve(view: View, ref: str) -> Row | Answer:
         return _ambiguous(ref, [copies[0] for copies in by_session.values()])
     if not by_session:
         return _pointer(view, ref) or {"error": _NOT_FOUND, "ref": ref}
-    copies = next(iter(by_session.values()))
-    return {
-        **copies[0],
-        "also_on": sorted({c["host"] for c in copies[1:]} - {copies[0]["host"], None}),
-    }
+    document = next(iter(by_session.values()))[0]
+    others = [host for host in document["hosts"] or () if host != document["host"]]
+    return {**document, "also_on": others}
 
 
 def is_answer(found: Row | Answer) -> bool:

@@ -16,7 +16,7 @@ _LEAST_WIDE = 24
 _LEAST_NARROW = 6
 _NARROW = 24
 # Columns that may be cut, and those that may be left out where the terminal is narrow, first
-# the one that is missed least. The first two of a table, and any other, are always whole.
+# the one that is missed least. The first of a table, and any other, are always whole.
 _CUT = frozenset({"host", "project", "also_on", "cwd", "harness"})
 _LEFT_OUT = ("also_on", "harness", "published", "type", "cwd", "segments", "project", "host")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -96,7 +96,7 @@ def _widths(
         return widths
     *_, wide = columns
     wanted = min(widths.pop(wide), _LEAST_WIDE)
-    others = columns[2:-1]
+    others = columns[1:-1]
     for name in _CUT.intersection(others):
         widths[name] = min(widths[name], _NARROW)
     for name in ("", *(name for name in _LEFT_OUT if name in others)):

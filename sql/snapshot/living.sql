@@ -1,12 +1,9 @@
 -- One row a live document: of what several writers took in, the one that is read.
 with
+    stored as materialized(select * rename(file_index as segment) from stored_documents),
     places as (
-        select stored.document, stored.segment, segments.writer, gone.gone_at as source_gone_at
-        from
-            (
-                select document, file_index as segment, type, lines, source_modified_at
-                from stored_documents
-            ) as stored
+        select stored.document, stored.segment, gone.gone_at as source_gone_at
+        from stored
         join segments using (segment)
         left join dead on dead.segment = stored.segment and dead.document = stored.document
         left join gone on gone.writer = segments.writer and gone.document = stored.document
@@ -23,6 +20,6 @@ with
             )
             = 1
     )
-select stored.* rename(file_index as segment), places.source_gone_at
-from stored_documents as stored
-join places on places.document = stored.document and places.segment = stored.file_index
+select stored.*, places.source_gone_at
+from stored
+join places using (document, segment)
