@@ -86,10 +86,9 @@ def recall(
     )
     ranked = _rank(view, asked, min(max(k, 1), MAX_RESULTS), rank)
     shown = snippets.find(view, ranked, asked)
-    paths = _paths(view, ranked)
     results = [
         {
-            **_row(row, paths, tz),
+            **_row(row, tz),
             **(resumption(row) if fields == "full" else {}),
             "score": int(row["score"]),
             "why": _why(row, asked),
@@ -135,7 +134,6 @@ def _find_evidence(view: View, asked: Question) -> list[str]:
         for piece, (term, text) in enumerate(found)
     ]
     view.table_of("pieces", _PIECES, pieces)
-    view.table("found_words", sql("recall/words"))
     view.table("spots", sql("recall/spots"))
     verified, notes = verify.verified(view, asked)
     view.table_of("verified", _VERIFIED, verified)
@@ -146,8 +144,7 @@ def _find_evidence(view: View, asked: Question) -> list[str]:
 
 def _find_relevance(view: View, words: str) -> None:
     """Leave the BM25 of conversations and turns in their tables."""
-    view.table("tokens", sql("recall/tokens"), text=relevance_text(words))
-    view.table("found_uses", sql("recall/uses"))
+    view.table("found_uses", sql("recall/uses"), text=relevance_text(words))
     view.table("conversation_scores", sql("recall/score_conversations"))
     view.table(
         "turn_scores",
@@ -190,7 +187,7 @@ def _measure(view: View, asked: Question, entries: list[int], *, first: bool = F
     add("measured", sql("recall/evidence"), query_mask=asked.query_mask)
 
 
-def _row(row: Row, paths: dict[int, str], tz: str) -> Row:
+def _row(row: Row, tz: str) -> Row:
     """Return what a listing would show of an entry."""
     there = local(row["dated_at"], tz)
     shown: Row = {
@@ -205,7 +202,7 @@ def _row(row: Row, paths: dict[int, str], tz: str) -> Row:
         host = row["host"] or "the host it ran on"
         shown["note"] = f"transcript not in this archive — recall it on {host}"
     else:
-        shown["path"] = paths[row["document"]]
+        shown["path"] = path_of(row)
     others = sorted(set(row["hosts"] or ()) - {row["host"]})
     return {**shown, "also_on": others} if others else shown
 
@@ -220,12 +217,6 @@ def resumption(row: Row) -> Row:
         "cwd": row["cwd"],
         "resume": f"{command} {shlex.quote(row['session_id'])}",
     }
-
-
-def _paths(view: View, ranked: list[Row]) -> dict[int, str]:
-    documents = [row["document"] for row in ranked if row["document"] is not None]
-    query = "select * from documents where document in (select unnest($documents::bigint[]))"
-    return {row["document"]: path_of(row) for row in view.rows(query, documents=documents)}
 
 
 def _why(row: Row, asked: Question) -> str:

@@ -128,8 +128,7 @@ def test_block_scores_are_those_of_the_extension(filled: Archive) -> None:
 
     def ours(view: View, text: str) -> dict[int, float]:
         prepare(view)
-        view.table("tokens", sql("recall/tokens"), text=relevance_text(text))
-        view.table("found_uses", sql("recall/uses"))
+        view.table("found_uses", sql("recall/uses"), text=relevance_text(text))
         return {row["id"]: row["score"] for row in view.rows(sql("recall/score_blocks"))}
 
     def theirs(view: View) -> Iterator[dict[int, float]]:

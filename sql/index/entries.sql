@@ -18,6 +18,8 @@ select
     lines,
     log_document,
     log_line,
+    stem,
+    readable_path,
     preference,
     hosts,
     is_spread
@@ -41,6 +43,8 @@ from
             lines,
             null::bigint as log_document,
             null::integer as log_line,
+            stem,
+            readable_path,
             preference,
             hosts,
             hosts is not null as is_spread
@@ -62,6 +66,8 @@ from
             null,
             logged_local,
             logged_at,
+            null,
+            null,
             null,
             null,
             null,
@@ -98,6 +104,8 @@ from
             null,
             document,
             line,
+            null,
+            null,
             null,
             null,
             false

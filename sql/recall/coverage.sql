@@ -1,11 +1,9 @@
 -- One row an entry with evidence: which terms it holds, and how often at least and at most.
 with
     found as (
-        select indexed.entry, pieces.term, false as is_topic, len(spots.lines) as lines
+        select entry, term, false as is_topic, len(lines) as lines
         from spots
-        join pieces using (piece)
-        join indexed using (file, ordinal)
-        where indexed.entry is not null and not pieces.is_part
+        where entry is not null and not is_part
         union all
         select entry, term, true, 1
         from topic_hits

@@ -2,12 +2,10 @@
 select entry, line, is_topic, bit_or(1::ubigint << term) as mask
 from
     (
-        select wanted_entries.entry, unnest(spots.lines) as line, false as is_topic, pieces.term
+        select entry, unnest(lines) as line, false as is_topic, term
         from spots
-        join pieces using (piece)
-        join indexed using (file, ordinal)
         join wanted_entries using (entry)
-        where not pieces.is_part
+        where not is_part
         union all
         select entry, line, true, term
         from topic_hits

@@ -2,11 +2,7 @@
 select topic_lines.entry, found.line, found.term
 from
     (
-        select indexed.document, unnest(spots.lines) as line, pieces.term
-        from spots
-        join pieces using (piece)
-        join indexed using (file, ordinal)
-        where indexed.entry is null and not pieces.is_part
+        select document, unnest(lines) as line, term from spots where entry is null and not is_part
     ) as found
 join topic_lines using (document, line)
 group by all
