@@ -33,6 +33,7 @@ esac
 
 run status
 run list
+run recall backup restore -k 3
 sid=$(transcripts '["items"][0]["sid"]')
 run get "$sid" | sed -n '1,32p'
 printf '\n(cut short; all of it: SJDUCK_ARCHIVE=.try/archive .venv/bin/sjduck get %s)\n' "$sid"

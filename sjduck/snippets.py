@@ -45,18 +45,18 @@ def find(view: View, ranked: Sequence[Row], asked: Question) -> dict[int, list[R
     return shown
 
 
-def around(text: str, asked: Question) -> str:
-    """Return at most 240 characters of a line, those around its first term."""
+def around(text: str, asked: Question, characters: int = CHARACTERS) -> str:
+    """Return at most so many characters of a line, those around its first term."""
     text = " ".join(text.split())
-    if len(text) <= CHARACTERS:
+    if len(text) <= characters:
         return text
     folded = fold(text)
     places = [at for term in asked.terms if (at := folded.find(term.text)) >= 0]
-    start = min(max(min(places, default=0) - CHARACTERS // 3, 0), len(text) - CHARACTERS)
-    cut = text[start : start + CHARACTERS]
+    start = min(max(min(places, default=0) - characters // 3, 0), len(text) - characters)
+    cut = text[start : start + characters]
     if start:
         cut = "…" + cut[1:]
-    if start + CHARACTERS < len(text):
+    if start + characters < len(text):
         cut = cut[:-1] + "…"
     return cut
 

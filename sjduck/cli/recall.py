@@ -5,11 +5,17 @@ from typing import Any
 
 import click
 
+from sjduck.archive import Row
+from sjduck.bounds import Answer
 from sjduck.cli.opening import Opened, opens_archive
-from sjduck.cli.terminal import clean, echo, narrate, print_json
+from sjduck.cli.terminal import clean, echo, fitted, narrate, print_json, terminal_width
 from sjduck.recall import MAX_CHARS, RANKS, TYPES, recall
-from sjduck.terms import question
+from sjduck.snippets import CHARACTERS, around
+from sjduck.terms import Question, question
 from sjduck.words import fold
+
+# What stands before a snippet: its line's number.
+_MARGIN = 10
 
 
 @click.command(name="recall")
@@ -50,16 +56,24 @@ def recall_command(
     if as_json:
         print_json(answer)
         return
-    terms = [term.text for term in question(words, also).terms]
+    asked = question(words, also)
     for number, result in enumerate(answer["results"], 1):
-        _show(number, result, terms)
+        _show(number, result, asked)
     for note in answer.get("notes", ()):
         narrate(note)
-    narrate(f"{answer['count']} of {answer['total']} that match")
+    narrate(_summary(answer))
 
 
-def _show(number: int, result: dict[str, Any], terms: list[str]) -> None:
+def _summary(answer: Answer) -> str:
+    if answer["total"] == 0:
+        return "nothing matches; try other words, or --also"
+    more = "" if answer["count"] == answer["total"] else "; more: -k, other words, or a filter"
+    return f"{answer['count']} of {answer['total']} that match{more}"
+
+
+def _show(number: int, result: Row, asked: Question) -> None:
     """Print one result: where and when, why, the best lines, and how to read or resume it."""
+    width = terminal_width() or CHARACTERS + _MARGIN
     place = " · ".join(
         clean(str(part))
         for part in (result["date"], result["host"], result["project"], result["type"])
@@ -68,14 +82,15 @@ def _show(number: int, result: dict[str, Any], terms: list[str]) -> None:
     head = click.style(f"{number:>2}  {place}", bold=True)
     echo(f"{head}  {click.style(result['why'], dim=True)}")
     if result["topic"]:
-        echo(f"    {clean(' '.join(result['topic'].split()))[:160]}")
+        echo(f"    {fitted(clean(' '.join(result['topic'].split())), width - 4)}")
     for snippet in result["snippets"][:2]:
         source = f"{snippet['line']:>6}" if "line" in snippet else "   log"
-        echo(f"  {source}  {_marked(clean(snippet['text']), terms)}")
+        text = around(clean(snippet["text"]), asked, max(width - _MARGIN, 40))
+        echo(f"  {source}  {_marked(fitted(text, max(width - _MARGIN, 40)), asked)}")
     echo(click.style(f"    {_next_step(result)}", fg="cyan"))
 
 
-def _next_step(result: dict[str, Any]) -> str:
+def _next_step(result: Row) -> str:
     if "note" in result:
         return str(result["note"])
     first = next((s["line"] for s in result["snippets"] if "line" in s), 1)
@@ -86,13 +101,13 @@ def _next_step(result: dict[str, Any]) -> str:
     return read
 
 
-def _marked(text: str, terms: list[str]) -> str:
+def _marked(text: str, asked: Question) -> str:
     """Return text with the matched terms marked, where folding keeps their places."""
     folded = fold(text)
     if len(folded) != len(text):
         return text
     marks = [False] * len(text)
-    for term in terms:
+    for term in (term.text for term in asked.terms):
         at = folded.find(term)
         while at >= 0:
             marks[at : at + len(term)] = [True] * len(term)

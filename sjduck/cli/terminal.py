@@ -73,13 +73,13 @@ def print_table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> No
         return
     numbers = {name for name in shown if all(_is_number(name, row.get(name)) for row in rows)}
     titles = {name: name.replace("_", " ") for name in shown}
-    widths = _widths([titles, *cells], shown, _terminal_width())
+    widths = _widths([titles, *cells], shown, terminal_width())
     echo(click.style(_line(titles, widths, numbers), bold=True))
     for row in cells:
         echo(_line(row, widths, numbers))
 
 
-def _terminal_width() -> int | None:
+def terminal_width() -> int | None:
     if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal():
         return max(shutil.get_terminal_size().columns, 20)
     return None
@@ -119,13 +119,13 @@ def _line(row: Mapping[str, str], widths: Mapping[str, int], numbers: Set[str]) 
 
     cells = []
     for name, width in widths.items():
-        text = _fitted(row[name], width)
+        text = fitted(row[name], width)
         space = " " * (width - cell_len(text))
         cells.append(space + text if name in numbers else text + space)
     return _GAP.join(cells).rstrip()
 
 
-def _fitted(text: str, width: int) -> str:
+def fitted(text: str, width: int) -> str:
     from rich.cells import cell_len, set_cell_size
 
     if cell_len(text) <= width:
