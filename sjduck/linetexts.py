@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from sjduck.archive import Row, View
-from sjduck.readable import Block, numbered_lines, title
+from sjduck.readable import shown_text, title
 from sjduck.sqlfiles import sql
 
 # Documents read by a query of their own each; more are read by one scan.
@@ -61,14 +61,32 @@ def _lines(
 ) -> Iterator[LineText]:
     """Yield the wanted lines of blocks; of many documents by one scan of their files."""
     if len(places) <= MOST_AT_ONCE:
-        each = [{"document": place["document"], "file": place["file"]} for place in places]
-        rows = view.rows_of_each(sql("recall/wanted_blocks"), each, needle=needle)
+        by_document: dict[int, list[int]] = {}
+        for document, number in sorted(wanted):
+            by_document.setdefault(document, []).append(number)
+        each = [
+            {
+                "file": place["file"],
+                "document": place["document"],
+                "lines": by_document[place["document"]],
+            }
+            for place in places
+        ]
+        rows = view.rows_of_each(sql("recall/blocks_of_lines"), each)
     else:
         files = sorted({place["file"] for place in places})
-        rows = view.rows(sql("recall/wanted_blocks_of_many"), files=files, needle=needle)
+        rows = view.rows(sql("recall/wanted_blocks"), files=files, needle=needle)
     for row in rows:
-        document = row.pop("document")
-        block = Block(**row)
-        for line in numbered_lines([block]):
-            if line.block is not None and (document, line.number) in wanted:
-                yield LineText(document, line.number, line.text, block.turn)
+        yield from _wanted_lines(row, wanted)
+
+
+def _wanted_lines(row: Row, wanted: set[tuple[int, int]]) -> Iterator[LineText]:
+    """Yield the wanted lines of one stored block."""
+    document, first = row["document"], row["line_start"]
+    shown = shown_text(
+        row["kind"], row["text"], tool_name=row["tool_name"], is_error=row["is_error"]
+    )
+    lines = shown.split("\n")[: row["line_end"] - first + 1]
+    for number, text in enumerate(lines, first):
+        if (document, number) in wanted:
+            yield LineText(document, number, text, row["turn"])

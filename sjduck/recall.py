@@ -134,6 +134,7 @@ def _find_evidence(view: View, asked: Question) -> list[str]:
         for piece, (term, text) in enumerate(found)
     ]
     view.table_of("pieces", _PIECES, pieces)
+    view.table("found_words", sql("recall/words"))
     view.table("spots", sql("recall/spots"))
     verified, notes = verify.verified(view, asked)
     view.table_of("verified", _VERIFIED, verified)
@@ -144,7 +145,8 @@ def _find_evidence(view: View, asked: Question) -> list[str]:
 
 def _find_relevance(view: View, words: str) -> None:
     """Leave the BM25 of conversations and turns in their tables."""
-    view.table("found_uses", sql("recall/uses"), text=relevance_text(words))
+    view.table("found_stems", sql("recall/stems"), text=relevance_text(words))
+    view.table("found_uses", sql("recall/uses"))
     view.table("conversation_scores", sql("recall/score_conversations"))
     view.table(
         "turn_scores",
@@ -180,11 +182,9 @@ def _is_settled(contenders: list[Row], k: int) -> bool:
 
 def _measure(view: View, asked: Question, entries: list[int], *, first: bool = False) -> None:
     """Add the lines of entries that hold terms to `hits`, and their evidence to `measured`."""
-    rows = [{"entry": entry} for entry in entries]
-    view.table_of("wanted_entries", {"entry": "integer"}, rows)
     add = view.table if first else view.add
-    add("hits", sql("recall/hits"))
-    add("measured", sql("recall/evidence"), query_mask=asked.query_mask)
+    add("hits", sql("recall/hits"), entries=entries)
+    add("measured", sql("recall/evidence"), entries=entries, query_mask=asked.query_mask)
 
 
 def _row(row: Row, tz: str) -> Row:

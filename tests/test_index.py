@@ -128,7 +128,8 @@ def test_block_scores_are_those_of_the_extension(filled: Archive) -> None:
 
     def ours(view: View, text: str) -> dict[int, float]:
         prepare(view)
-        view.table("found_uses", sql("recall/uses"), text=relevance_text(text))
+        view.table("found_stems", sql("recall/stems"), text=relevance_text(text))
+        view.table("found_uses", sql("recall/uses"))
         return {row["id"]: row["score"] for row in view.rows(sql("recall/score_blocks"))}
 
     def theirs(view: View) -> Iterator[dict[int, float]]:

@@ -1,5 +1,6 @@
 -- One row a wanted entry: how many terms, how dense, how often, and what that comes to.
 with
+    wanted_entries as (select unnest($entries::integer[]) as entry),
     passages as (
         select
             entry,

@@ -1,4 +1,5 @@
 -- One row a line of a wanted entry that holds terms: as bits of a mask, one a term.
+with wanted_entries as (select unnest($entries::integer[]) as entry)
 select entry, line, is_topic, bit_or(1::ubigint << term) as mask
 from
     (

@@ -1,14 +1,14 @@
--- One row a shown block of one document that holds a wanted line, and may hold the needle.
-select document, seq, turn, line_start, line_end, role, kind, signal, tool_name, is_error, text
-from read_parquet($file, hive_partitioning = false) as blocks
+-- One row a shown block of any document that holds a wanted line, and may hold the needle.
+select document, turn, line_start, line_end, kind, tool_name, is_error, text
+from read_parquet($files, hive_partitioning = false) as blocks
 where
-    document = $document
+    document in (select document from wanted)
     and line_start is not null
     and exists (
         select 1
         from wanted
         where
-            wanted.document = $document
+            wanted.document = blocks.document
             and wanted.line between blocks.line_start and blocks.line_end
     )
     and (
