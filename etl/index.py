@@ -28,9 +28,10 @@ from sjduck.snapshots import IndexFile
 if TYPE_CHECKING:
     import duckdb
 
-# Small files stay small with small blocks; large ones are read faster in large ones.
-_SMALL_BYTES = 16 * 1024 * 1024
-_BLOCK_SIZES = {True: 16_384, False: 262_144}
+# DuckDB's own 256 KiB make a file of one session 1.6 MB instead of 0.3, of 160 sessions 4.2
+# instead of 3.2; its smallest, 16 KiB, make the latter 8.0.
+_SMALL_BYTES = 1024 * 1024
+_BLOCK_SIZES = {True: 32_768, False: 65_536}
 _MEMORY = "600MB"
 
 

@@ -77,7 +77,7 @@ def thin(root: Path, writer: str, now: datetime) -> list[Path]:
 
 
 def orphans(root: Path, writer: str) -> list[Path]:
-    """Return this writer's segment files that no manifest names: a killed run left them."""
+    """Return this writer's files that no manifest names: a killed run left them."""
     used = {
         path
         for number in generations(root, writer)
@@ -90,6 +90,7 @@ def orphans(root: Path, writer: str) -> list[Path]:
         for file in sorted((root / table).glob(f"host=*/year=*/{writer}-*.parquet"))
     ]
     files += sorted((root / "index" / writer).glob("*.duckdb*"))
+    files += sorted(manifest_folder(root, writer).glob(".*"))
     return [file for file in files if file.relative_to(root).as_posix() not in used]
 
 

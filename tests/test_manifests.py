@@ -141,14 +141,15 @@ def test_what_a_killed_run_left_is_swept_by_the_next(
     left = root / "blocks" / "host=ghost" / "year=2026" / "tester-00000009-1.parquet"
     others = left.with_name("other-00000009-1.parquet")
     left.parent.mkdir(parents=True)
-    for file in (left, others):
+    aside = manifest_folder(root, "tester") / ".00000009.json.4711"
+    index = root / "index" / "tester" / "tester-00000009.duckdb"
+    for file in (left, others, aside, index):
         file.write_bytes(b"PAR1")
     (manifest_folder(root, "tester") / "running").touch()
 
     fill(f"claude={tmp_path}/claude")
 
-    assert not left.exists()
-    assert others.exists()
+    assert [file.exists() for file in (left, aside, index, others)] == [False, False, False, True]
     assert not (manifest_folder(root, "tester") / "running").exists()
 
 
