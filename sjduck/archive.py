@@ -121,12 +121,9 @@ class View:
 
     def table_of(self, name: str, columns: dict[str, str], rows: Sequence[Row]) -> None:
         """Keep rows as a table of this question's own; `columns` gives their DuckDB types."""
-        self.table(
-            name,
-            "select unnest(from_json($rows::json, $shape), recursive := true)",
-            rows=orjson.dumps(rows).decode(),
-            shape=orjson.dumps([columns]).decode(),
-        )
+        with self._stop.watch(self._cursor):
+            values = [tuple(row[column] for column in columns) for row in rows]
+            keep_rows(self._cursor, name, columns, values, create="create or replace temp table")
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -288,12 +285,12 @@ def _add_segments(connection: duckdb.DuckDBPyConnection, snapshot: Snapshot) -> 
     ]
     dead = [(number, d) for number, segment in enumerate(segments) for d in segment.dead]
     gone = [(writer, d, datetime.fromisoformat(at)) for (writer, d), at in snapshot.gone.items()]
-    _fill(connection, "segments", {"segment": "integer", "writer": "varchar"}, writers)
+    keep_rows(connection, "segments", {"segment": "integer", "writer": "varchar"}, writers)
     columns = {"name": "varchar", "segment": "integer", "file_index": "integer"}
-    _fill(connection, "files", columns, files)
-    _fill(connection, "dead", {"segment": "integer", "document": "bigint"}, dead)
+    keep_rows(connection, "files", columns, files)
+    keep_rows(connection, "dead", {"segment": "integer", "document": "bigint"}, dead)
     columns = {"writer": "varchar", "document": "bigint", "gone_at": "timestamp"}
-    _fill(connection, "gone", columns, gone)
+    keep_rows(connection, "gone", columns, gone)
 
 
 def _owned(snapshot: Snapshot) -> Iterator[tuple[Manifest, Segment]]:
@@ -302,16 +299,18 @@ def _owned(snapshot: Snapshot) -> Iterator[tuple[Manifest, Segment]]:
             yield manifest, segment
 
 
-def _fill(
+def keep_rows(
     connection: duckdb.DuckDBPyConnection,
     name: str,
     columns: dict[str, str],
     rows: Sequence[tuple[Any, ...]],
+    *,
+    create: str = "create table",
 ) -> None:
-    """Create a table of rows by one JSON text: DuckDB takes long lists of values slowly."""
+    """Make a table of rows by one JSON text: DuckDB takes long lists of values slowly."""
     values = [dict(zip(columns, row, strict=True)) for row in rows]
     connection.execute(
-        f"create table {name} as select unnest(from_json($rows, $shape), recursive := true)",
+        f"{create} {name} as select unnest(from_json($rows, $shape), recursive := true)",
         {"rows": orjson.dumps(values).decode(), "shape": orjson.dumps([columns]).decode()},
     )
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from hashlib import file_digest
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
 
-import orjson
-
+from sjduck.archive import keep_rows
 from sjduck.fulltext import load_extension
 from sjduck.localcopy import local_place
 from sjduck.sqlfiles import sql
@@ -42,6 +41,8 @@ _DERIVED = {
     "turns_said": "index/turns",
     "units": "index/units",
 }
+# What a preparation that failed half-way left is made anew.
+_keep = partial(keep_rows, create="create or replace table")
 _lock = RLock()
 
 
@@ -59,11 +60,12 @@ def prepare(view: View) -> None:
         attached, warnings = _attach(view, files)
         _add_files(connection, files, attached)
         for name, columns in _RELATIONS.items():
-            connection.execute(f"create view {name} as {_union(name, columns, attached)}")
+            connection.execute(
+                f"create or replace view {name} as {_union(name, columns, attached)}"
+            )
         for name, query in _DERIVED.items():
-            connection.execute(f"create table {name} as {sql(query)}")
-        connection.execute("create table index_warnings (warning varchar)")
-        _insert(connection, "index_warnings", {"warning": "varchar"}, [(w,) for w in warnings])
+            connection.execute(f"create or replace table {name} as {sql(query)}")
+        _keep(connection, "index_warnings", {"warning": "varchar"}, [(w,) for w in warnings])
 
 
 def _is_prepared(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -83,7 +85,7 @@ def _attach(view: View, files: list[tuple[str, IndexFile]]) -> tuple[list[int], 
             path = local_place(view.snapshot.root, index)
             _check(path, index, thoroughly=view.is_doubtful)
             place = str(path).replace("'", "''")
-            view.connection.execute(f"attach '{place}' as index_{number} (read_only)")
+            view.connection.execute(f"attach if not exists '{place}' as index_{number} (read_only)")
             for relation in _RELATIONS:
                 view.connection.execute(f"select * from index_{number}.{relation} limit 0")
             attached.append(number)
@@ -115,12 +117,10 @@ def _add_files(
     files: list[tuple[str, IndexFile]],
     attached: list[int],
 ) -> None:
-    connection.execute("create table index_files (file integer, writer varchar)")
-    connection.execute("create table dead_in_index (file integer, document bigint)")
     writers = [(number, files[number][0]) for number in attached]
     dead = [(number, d) for number in attached for d in files[number][1].dead]
-    _insert(connection, "index_files", {"file": "integer", "writer": "varchar"}, writers)
-    _insert(connection, "dead_in_index", {"file": "integer", "document": "bigint"}, dead)
+    _keep(connection, "index_files", {"file": "integer", "writer": "varchar"}, writers)
+    _keep(connection, "dead_in_index", {"file": "integer", "document": "bigint"}, dead)
 
 
 def _union(name: str, columns: str, attached: list[int]) -> str:
@@ -131,18 +131,3 @@ def _union(name: str, columns: str, attached: list[int]) -> str:
     return " union all ".join(
         f"select {number} as file, * from index_{number}.{name}" for number in attached
     )
-
-
-def _insert(
-    connection: duckdb.DuckDBPyConnection,
-    name: str,
-    columns: dict[str, str],
-    rows: Sequence[tuple[object, ...]],
-) -> None:
-    """Insert rows by one JSON text: DuckDB takes long lists of Python's values slowly."""
-    if rows:
-        values = [dict(zip(columns, row, strict=True)) for row in rows]
-        connection.execute(
-            f"insert into {name} select unnest(from_json($rows, $shape), recursive := true)",
-            {"rows": orjson.dumps(values).decode(), "shape": orjson.dumps([columns]).decode()},
-        )

@@ -52,7 +52,7 @@ def _titles(view: View, places: Iterable[Row], wanted: set[tuple[int, int]]) -> 
         and (place["document"], 1) in wanted
     ]
     for start in range(0, len(each), MOST_AT_ONCE):
-        for row in view.rows_of_each(sql("recall/title"), each[start : start + MOST_AT_ONCE]):
+        for row in view.rows_of_each(sql("reading/title"), each[start : start + MOST_AT_ONCE]):
             yield LineText(row["document"], 1, title(row["text"]), None)
 
 

@@ -198,7 +198,7 @@ class Readable:
         """Yield the numbered lines above the first turn; `blocks` are those first to be shown."""
         if self._has_header:
             prompt = next((block.text for block in blocks if _is_prompt(block)), None)
-            if prompt is None and (row := self._row("reading/first_prompt")):
+            if prompt is None and (row := self._row("reading/title")):
                 prompt = row["text"]
             yield from enumerate(header(prompt, self._document["turns"]), 1)
 

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from etl import indexing, words
 from etl.indexing import kept
 from etl.words import Words, cut
+from sjduck import index
 from sjduck.archive import Archive, View
+from sjduck.errors import SjduckError
 from sjduck.fulltext import load_extension
 from sjduck.index import prepare
 from sjduck.recall import recall
@@ -268,3 +270,17 @@ def test_index_files_that_are_small_or_mostly_dead_are_folded_into_the_new_one()
     assert [f.path for f in kept(files[:8], is_adding=True)] == [f"i{n}" for n in range(7, 0, -1)]
     assert kept([*files[:2], dead], is_adding=False) == [files[1], files[0]]
     assert kept(files[:8], is_adding=False) == files[7::-1]
+
+
+def test_a_preparation_that_failed_half_way_is_made_anew(
+    tmp_path: Path, archive: Archive, fill: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_session(tmp_path / "claude", 1, ["a backup to the nas"])
+    fill(f"claude={tmp_path}/claude")
+    with monkeypatch.context() as patch:
+        patch.setitem(index._DERIVED, "units", "index/turns")
+        patch.setattr(index, "sql", lambda name: sql(name) if name != "index/turns" else "oops")
+        with pytest.raises(SjduckError):
+            recall(archive, "backup")
+
+    assert recall(archive, "backup")["total"] == 1
