@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from etl.document import Claim, SourceFile
 from etl.sources import KINDS
-from sjduck.confine import allowed_roots, is_within
+from sjduck.confine import FOLDERS, allowed_roots, is_within
 from sjduck.settings import Source
 
 
@@ -24,23 +24,30 @@ class Found:
     failures: list[str] = field(default_factory=list)
     unclaimed: int = 0
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether the whole tree was read, so that what is missing is gone.
+    def complete_folders(self) -> set[tuple[str, str]]:
+        """Return the folders right below the root, with the source's name, that were read whole.
 
-        An unmounted tree is often an empty folder: an empty one tells nothing.
+        What is missing of these is gone. An unmounted tree is often an empty folder, or a link
+        to nothing: where nothing was found, nothing is gone.
         """
-        return not self.failures and bool(self.files)
+        if self.failures:
+            return set()
+        return {(self.source.name, top_folder(claim.path)) for claim, _ in self.files}
+
+
+def top_folder(path: str) -> str:
+    """Return the first part of a path under a root."""
+    return path.split("/", 1)[0]
 
 
 def discover(source: Source) -> Found:
     """Return the files that `source` claims, sorted by path; reads no file."""
     found = Found(source)
     root = os.path.realpath(source.path)
-    kind = KINDS[source.kind]
-    walk = _Walk(found, allowed_roots(root))
-    for path, status in walk.below(root, kind.folders):
-        claim = kind.claims(source, root, path)
+    claims = KINDS[source.kind]
+    walk = _Walk(found, allowed_roots(root, source.kind))
+    for path, status in walk.below(root, FOLDERS.get(source.kind)):
+        claim = claims(source, root, path)
         if claim is None:
             found.unclaimed += 1
         else:
@@ -78,7 +85,7 @@ class _Walk:
                 path, link = links.pop()
                 entries = [link]
             for entry in entries:
-                status = self._status(entry)
+                status = self._status(entry, is_top=not path)
                 name = f"{path}/{entry.name}" if path else entry.name
                 if status is None:
                     continue
@@ -100,7 +107,7 @@ class _Walk:
             return [entry for entry in entries if only is None or entry.name in only]
         return []
 
-    def _status(self, entry: os.DirEntry[str]) -> os.stat_result | None:
+    def _status(self, entry: os.DirEntry[str], *, is_top: bool) -> os.stat_result | None:
         """Return the status of a folder or regular file not met before, links resolved."""
         skipped = self._found.skipped
         if not _is_text(entry.name):
@@ -112,6 +119,9 @@ class _Walk:
                 return None
             status = entry.stat()
         except FileNotFoundError:
+            if is_top and entry.is_symlink():
+                self._found.failures.append(f"{entry.path}: a link to nothing")
+                return None
             skipped["link to nothing" if entry.is_symlink() else "vanished"] += 1
             return None
         except OSError as error:

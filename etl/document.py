@@ -45,11 +45,13 @@ class Claim:
     sid: str | None = None
     parent_session_id: str | None = None
     agent_id: str | None = None
+    # Whose home a file without a host lies in: the same path on two machines is two documents.
+    owner: str | None = None
 
     @property
     def document(self) -> int:
-        """64-bit hash of host, source and path under the root."""
-        return hash64(f"{self.host or ''}\0{self.source}\0{self.path}")
+        """64-bit hash of host (or owner), source and path under the root."""
+        return document_number(self.host or self.owner, self.source, self.path)
 
     @property
     def stem(self) -> str:
@@ -81,6 +83,11 @@ def hash64(text: str) -> int:
     """Return a stable signed 64-bit hash of `text`."""
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
+
+
+def document_number(owner: str | None, source: str, path: str) -> int:
+    """Return the number that stands for a document in every table."""
+    return hash64(f"{owner or ''}\0{source}\0{path}")
 
 
 def handle(session_id: str) -> str:

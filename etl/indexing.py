@@ -11,9 +11,14 @@ from sjduck.snapshots import IndexFile, Segment
 MAX_FILES = 8
 
 
-def usable(root: Path, indexes: Iterable[IndexFile]) -> list[IndexFile]:
-    """Return the index files that are there, whole by their size."""
-    return [index for index in indexes if _size(root / index.path) == index.bytes]
+def plan(
+    root: Path, state: State, indexes: Iterable[IndexFile]
+) -> tuple[list[IndexFile], set[int]]:
+    """Return the index files to keep, and the documents that a new one has to hold."""
+    there = [index for index in indexes if _size(root / index.path) == index.bytes]
+    alive = [index for index in there if index.live_documents > 0]
+    keep = kept(alive, is_adding=bool(_unindexed(state, alive)))
+    return keep, _unindexed(state, keep)
 
 
 def kept(indexes: Iterable[IndexFile], *, is_adding: bool) -> list[IndexFile]:
@@ -27,8 +32,7 @@ def kept(indexes: Iterable[IndexFile], *, is_adding: bool) -> list[IndexFile]:
     return alive[: MAX_FILES - 1] if is_adding else alive[:MAX_FILES]
 
 
-def unindexed(state: State, indexes: Iterable[IndexFile]) -> set[int]:
-    """Return the documents that no index file holds as they are now."""
+def _unindexed(state: State, indexes: Iterable[IndexFile]) -> set[int]:
     paths = {index.path for index in indexes}
     return {taken.document for taken in state.files.values() if taken.index not in paths}
 

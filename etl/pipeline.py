@@ -1,6 +1,7 @@
 """One run: look at the sources, flatten what is new, publish the next snapshot."""
 
 import os
+import secrets
 import shutil
 import time
 from collections.abc import Iterator
@@ -13,12 +14,13 @@ import duckdb
 import pyarrow as pa
 
 from etl import indexing, manifests
-from etl.discover import Found, discover
+from etl.discover import Found, discover, top_folder
 from etl.document import Claim, SourceFile
 from etl.files import Modes, make_folder, open_root
 from etl.flatten import Batch, Flattened, flatten_all, tasks
 from etl.index import build_index
 from etl.lock import writer_lock
+from etl.manifests import LostRace
 from etl.merge import drop_dead, merge, merges
 from etl.naming import named, place_of
 from etl.report import Progress, Report, write_last_run
@@ -30,6 +32,7 @@ from sjduck.settings import Settings, Source
 from sjduck.snapshots import IndexFile, Manifest, Segment, manifest_folder, read_snapshot, utc_now
 
 LOCK_WAIT_S = 600.0
+_ATTEMPTS = 3
 
 
 Work = list[tuple[Claim, SourceFile, bool]]
@@ -52,10 +55,23 @@ def run(settings: Settings, writer: str, progress: Progress, *, reindex: bool = 
     os.umask(0o777 & ~modes.folder)
     progress.waiting("waiting for another run of this writer")
     with writer_lock(settings.archive, writer, modes, wait_s=LOCK_WAIT_S):
-        report = _Run(settings, writer, modes, progress, reindex=reindex).report()
+        report = _report(settings, writer, modes, progress, reindex=reindex)
         report.seconds = round(time.perf_counter() - started, 3)
         write_last_run(settings.archive, report, modes)
     return report
+
+
+def _report(
+    settings: Settings, writer: str, modes: Modes, progress: Progress, *, reindex: bool
+) -> Report:
+    """Do the run; where the lock did not hold and another published first, start over."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            return _Run(settings, writer, modes, progress, reindex=reindex).report()
+        except LostRace:
+            if attempt == _ATTEMPTS - 1:
+                raise
+    raise AssertionError("unreachable")
 
 
 class _Run:
@@ -89,6 +105,9 @@ class _Run:
         self._indexes: dict[str, IndexFile] = {
             index.path: index for index in (self._manifest.indexes if self._manifest else ())
         }
+        self._published = ""
+        self._touched = False
+        self._token = secrets.token_hex(3)
         self._written = 0
         self._failed = 0
         self._report = Report(
@@ -123,8 +142,12 @@ class _Run:
     def _read_state(self) -> State:
         if self._manifest is None:
             return State({})
-        state = read_state(self._root, self._writer, self._manifest.generation)
-        return state or recover_state(self._root, self._manifest)
+        state = read_state(self._root, self._manifest)
+        if state is None:
+            # Which index file holds what is lost as well.
+            self._reindex = True
+            return recover_state(self._root, self._manifest)
+        return state
 
     def _choose(self, found: list[Found]) -> Work:
         """Return the files to take in, in the order of hosts and documents."""
@@ -152,6 +175,7 @@ class _Run:
             key = claim.source, claim.path
             now = time.time_ns()
             self._state.files[key] = replace(taken, mtime_ns=source.mtime_ns, taken_ns=now)
+            self._touched = True
             return False
         return True
 
@@ -159,11 +183,13 @@ class _Run:
         """Date the documents whose source went, undate those whose source is back."""
         now = utc_now().isoformat(timespec="seconds")
         seen = {(claim.source, claim.path) for tree in found for claim, _ in tree.files}
-        complete = {tree.source.name for tree in found if tree.is_complete}
+        complete = set().union(*(tree.complete_folders() for tree in found))
         for key, taken in self._state.files.items():
             if key in seen:
                 self._report.returned += self._gone.pop(taken.document, None) is not None
-            elif taken.source in complete and taken.document not in self._gone:
+            elif (taken.source, top_folder(taken.path)) in complete and (
+                taken.document not in self._gone
+            ):
                 self._gone[taken.document] = now
                 self._report.gone += 1
 
@@ -208,6 +234,7 @@ class _Run:
         if file.year is None:
             self._failed += 1
             self._state.files[key] = replace(self._state.files[key], size=-1)
+            self._touched = True
             return
         before = self._state.files.get(key)
         if before is None:
@@ -247,7 +274,11 @@ class _Run:
 
     def _segment_name(self) -> str:
         self._written += 1
-        return f"{self._writer}-{self._generation:08d}-{self._written}"
+        return f"{self._run_name()}-{self._written}"
+
+    def _run_name(self) -> str:
+        """Return a name that no other run has, also where the lock did not hold."""
+        return f"{self._writer}-{self._generation:08d}-{self._token}"
 
     def _scratch(self) -> Path:
         return self._folder / "scratch"
@@ -268,22 +299,21 @@ class _Run:
 
     def _index(self) -> None:
         """Index what no index file holds, together with what small files hold."""
-        there = [] if self._reindex else indexing.usable(self._root, self._indexes.values())
-        alive = [index for index in there if index.live_documents > 0]
-        is_adding = bool(indexing.unindexed(self._state, alive))
-        keep = indexing.kept(alive, is_adding=is_adding)
-        documents = indexing.unindexed(self._state, keep)
-        self._indexes = {index.path: index for index in keep}
+        before = [] if self._reindex else self._indexes.values()
+        keep, documents = indexing.plan(self._root, self._state, before)
         parts = indexing.parts(self._state, self._segments.values(), documents)
-        if not parts:
-            return
-        self._progress.waiting(f"indexing {len(documents):,} documents")
-        path = f"index/{self._writer}/{self._writer}-{self._generation:08d}.duckdb"
-        try:
-            built = build_index(self._root, self._modes, path, parts, self._scratch())
-        except (SjduckError, duckdb.Error) as error:
-            self._report.warnings.append(f"not indexed, the next run tries again: {error}")
-            return
+        path = f"index/{self._writer}/{self._run_name()}.duckdb"
+        built = None
+        if parts:
+            self._progress.waiting(f"indexing {len(documents):,} documents")
+            try:
+                built = build_index(self._root, self._modes, path, parts, self._scratch())
+            except (SjduckError, OSError, duckdb.Error) as error:
+                (self._root / path).unlink(missing_ok=True)
+                reason = str(error).split("\n", 1)[0]
+                self._report.warnings.append(f"not indexed, the next run tries again: {reason}")
+                return
+        self._indexes = {index.path: index for index in keep}
         if built is not None:
             self._indexes[path] = built
             self._state.indexed(documents, path)
@@ -297,6 +327,7 @@ class _Run:
             generation=self._generation,
             created_at=utc_now(),
             sjduck=__version__,
+            state=f"state-{self._generation:08d}-{self._token}",
             segments=tuple(sorted(self._segments.values(), key=lambda segment: segment.name)),
             indexes=tuple(sorted(self._indexes.values(), key=lambda index: index.path)),
             gone=self._gone,
@@ -307,18 +338,21 @@ class _Run:
         )
         if before and _content(before) == _content(manifest):
             self._report.generation = before.generation
-            write_state(self._root, self._writer, before.generation, self._state, self._modes.file)
+            self._published = before.state
+            if self._touched:
+                write_state(self._root, self._writer, before.state, self._state, self._modes.file)
             return
-        write_state(self._root, self._writer, self._generation, self._state, self._modes.file)
+        write_state(self._root, self._writer, manifest.state, self._state, self._modes.file)
         manifests.publish(self._root, manifest, self._modes)
         self._report.generation = self._generation
+        self._published = manifest.state
 
     def _clean(self, *, was_killed: bool) -> None:
         unused = manifests.thin(self._root, self._writer, utc_now())
         if was_killed:
             unused += manifests.orphans(self._root, self._writer)
         manifests.sweep(self._root, unused)
-        drop_states(self._root, self._writer, keep=self._report.generation)
+        drop_states(self._root, self._writer, keep=self._published)
 
     @contextmanager
     def _marked(self) -> Iterator[bool]:

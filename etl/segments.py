@@ -112,7 +112,7 @@ class _HashedFile:
     """A file that knows the digest of what was written to it."""
 
     def __init__(self, path: Path, mode: int) -> None:
-        self._file: BinaryIO = path.open("wb")
+        self._file: BinaryIO = path.open("xb")
         os.fchmod(self._file.fileno(), mode)
         self._digest = sha256()
         self.closed = False

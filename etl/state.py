@@ -1,13 +1,15 @@
 """What a writer remembers of each file it took in, one state a generation."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pyarrow.parquet as pq
 
+from etl.document import document_number
 from etl.files import write_whole
 from sjduck.snapshots import Manifest, manifest_folder
 
@@ -65,16 +67,11 @@ class State:
                 self.files[key] = replace(taken, index=index)
 
 
-def state_path(root: Path, writer: str, generation: int) -> Path:
-    """Return where the state that belongs to a generation lies."""
-    return manifest_folder(root, writer) / f"state-{generation:08d}"
-
-
-def read_state(root: Path, writer: str, generation: int) -> State | None:
-    """Return the state of a generation; None where it is missing or damaged."""
+def read_state(root: Path, manifest: Manifest) -> State | None:
+    """Return the state that belongs to a generation; None where it is missing or damaged."""
     try:
-        entries = orjson.loads(state_path(root, writer, generation).read_bytes())
-        taken = [Taken(**entry) for entry in entries]
+        file = manifest_folder(root, manifest.writer) / manifest.state
+        taken = [Taken(**entry) for entry in orjson.loads(file.read_bytes())]
     except (OSError, orjson.JSONDecodeError, TypeError):
         return None
     return State({(entry.source, entry.path): entry for entry in taken})
@@ -82,31 +79,37 @@ def read_state(root: Path, writer: str, generation: int) -> State | None:
 
 def recover_state(root: Path, manifest: Manifest) -> State:
     """Return what a lost state can be told from the archive: what to replace, not what is new."""
-    names = {(source["kind"], source["root"]): name for name, source in manifest.sources.items()}
-    columns = ["document", "source_kind", "source_root", "source_path"]
+    columns = ["document", "host", "source_kind", "source_path"]
     files: dict[tuple[str, str], Taken] = {}
     for segment in manifest.segments:
         path = root / segment.tables["documents"].path
         for row in pq.read_table(path, columns=columns).to_pylist():
-            name = names.get((row["source_kind"], row["source_root"]))
+            name = _name_of(row, manifest)
             if name is not None and row["document"] not in segment.dead:
                 key = name, row["source_path"]
                 files[key] = Taken(*key, row["document"], segment.name, "", -1, 0, "", 0, 0.0)
     return State(files)
 
 
-def write_state(root: Path, writer: str, generation: int, state: State, mode: int) -> None:
+def _name_of(row: Mapping[str, Any], manifest: Manifest) -> str | None:
+    """Return the source that a document came from: its number holds the source's name."""
+    owner = row["host"] or manifest.host
+    for name, source in manifest.sources.items():
+        if source["kind"] == row["source_kind"]:
+            path = row["source_path"]
+            if row["document"] in (document_number(o, name, path) for o in (owner, None)):
+                return name
+    return None
+
+
+def write_state(root: Path, writer: str, name: str, state: State, mode: int) -> None:
     """Write the state of a generation, whole or not at all."""
-    write_whole(state_path(root, writer, generation), state.dumps(), mode)
+    write_whole(manifest_folder(root, writer) / name, state.dumps(), mode)
 
 
-def drop_states(root: Path, writer: str, *, keep: int) -> None:
+def drop_states(root: Path, writer: str, *, keep: str) -> None:
     """Remove the states of other generations."""
     folder = manifest_folder(root, writer)
-    for name in _state_names(folder):
-        if name != state_path(root, writer, keep).name:
+    for name in os.listdir(folder):
+        if name.startswith("state-") and name != keep:
             (folder / name).unlink(missing_ok=True)
-
-
-def _state_names(folder: Path) -> Iterable[str]:
-    return [name for name in os.listdir(folder) if name.startswith("state-")]

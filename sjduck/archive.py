@@ -198,13 +198,7 @@ class Archive:
     @contextmanager
     def _view(self) -> Iterator[View]:
         with self._lock:
-            key = latest_key(self.root)
-            stale = self._connection is None or (self.as_of is None and key != self._key)
-            if stale:
-                # Cursors of the older connection keep it alive until they are done.
-                self._snapshot = read_snapshot(self.root, as_of=self.as_of)
-                self._connection = connect(self._snapshot)
-                self._key = key
+            self._refresh()
             assert self._connection is not None
             view = View(self._snapshot, self._connection.cursor(), self.timezone)
             view.is_doubtful = self._is_doubtful
@@ -212,6 +206,18 @@ class Archive:
             yield view
         finally:
             view._cursor.close()
+
+    def _refresh(self) -> None:
+        """Open the newest snapshot where it is not the open one."""
+        key = latest_key(self.root) if self.as_of is None else self._key
+        if self._connection is not None and key == self._key:
+            return
+        snapshot = read_snapshot(self.root, as_of=self.as_of)
+        if self._connection is None or snapshot.key != self._snapshot.key:
+            # Cursors of the older connection keep it alive until they are done.
+            self._snapshot, self._connection = snapshot, connect(snapshot)
+        # A generation that is not whole yet has its name already: it is looked at again.
+        self._key = key if key == snapshot.key else None
 
 
 def question(

@@ -1,16 +1,25 @@
-"""Which places a source's tree may lead to: the root itself and links right below it."""
+"""Which places a source's files may lie in, links resolved."""
 
 import os
 from pathlib import Path
 
+# What sjduck reads of a home; beside it lie settings and credentials.
+FOLDERS: dict[str, tuple[str, ...]] = {
+    "claude": ("projects", "plans", "history.jsonl"),
+    "scrubjay-logs": ("logs",),
+}
 
-def allowed_roots(root: str | os.PathLike[str]) -> list[str]:
-    """Return the real folders that hold a source's files.
+
+def allowed_roots(root: str | os.PathLike[str], kind: str) -> list[str]:
+    """Return the real places that hold a source's files.
 
     A home is often a link, and so are the folders right below it (a `projects` on another
     disk); any other link may lead anywhere and is followed only back into these.
     """
     real = os.path.realpath(root)
+    names = FOLDERS.get(kind)
+    if names is not None:
+        return [os.path.realpath(os.path.join(real, name)) for name in names]
     try:
         with os.scandir(real) as entries:
             linked = [os.path.realpath(entry.path) for entry in entries if entry.is_symlink()]

@@ -1,6 +1,7 @@
 """The text of single lines of readables and logs, for any number of documents at once."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from sjduck.archive import Row, View
@@ -43,6 +44,30 @@ def line_texts(
     yield from _lines(view, places, lines, needle)
 
 
+def held_lines(view: View, wanted: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
+    """Return of each document the wanted lines that a block holds, in their order: no headings."""
+    rows = [{"document": document, "line": 0} for document in wanted]
+    view.table_of("wanted", {"document": "bigint", "line": "integer"}, rows)
+    each = [
+        {"document": place["document"], "file": file}
+        for place in view.rows(sql("recall/places"))
+        if (file := view.file_of("blocks", place))
+    ]
+    ranges: dict[int, list[tuple[int, int]]] = {}
+    for row in view.rows_of_each(sql("reading/ranges"), each):
+        ranges.setdefault(row["document"], []).append((row["line_start"], row["line_end"]))
+    held = {}
+    for document, lines in wanted.items():
+        blocks = sorted(ranges.get(document, []))
+        starts = [first for first, _ in blocks]
+        held[document] = [
+            line
+            for line in lines
+            if (at := bisect_right(starts, line) - 1) >= 0 and line <= blocks[at][1]
+        ]
+    return held
+
+
 def _titles(view: View, places: Iterable[Row], wanted: set[tuple[int, int]]) -> Iterator[LineText]:
     """Yield the wanted first lines: the title, which no block holds, of what we render."""
     each = [
@@ -77,16 +102,15 @@ def _lines(
         files = sorted({place["file"] for place in places})
         rows = view.rows(sql("recall/wanted_blocks"), files=files, needle=needle)
     for row in rows:
-        yield from _wanted_lines(row, wanted)
+        for number, text in shown_lines(row):
+            if (row["document"], number) in wanted:
+                yield LineText(row["document"], number, text, row["turn"])
 
 
-def _wanted_lines(row: Row, wanted: set[tuple[int, int]]) -> Iterator[LineText]:
-    """Yield the wanted lines of one stored block."""
-    document, first = row["document"], row["line_start"]
+def shown_lines(row: Row) -> Iterator[tuple[int, str]]:
+    """Yield the numbered lines of one stored block, as the readable shows it."""
     shown = shown_text(
         row["kind"], row["text"], tool_name=row["tool_name"], is_error=row["is_error"]
     )
-    lines = shown.split("\n")[: row["line_end"] - first + 1]
-    for number, text in enumerate(lines, first):
-        if (document, number) in wanted:
-            yield LineText(document, number, text, row["turn"])
+    lines = shown.split("\n")[: row["line_end"] - row["line_start"] + 1]
+    yield from enumerate(lines, row["line_start"])

@@ -5,7 +5,9 @@ the least recently used go first.
 """
 
 import os
+import secrets
 import shutil
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +16,8 @@ import platformdirs
 from sjduck.snapshots import IndexFile
 
 MAX_BYTES = 4 * 1024**3
+# A copy in the making that is older was left by a killed process.
+_ABANDONED_S = 3_600
 _REMOTE = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afs", "ceph", "fuse.rclone"}
 )
@@ -32,7 +36,7 @@ def local_place(root: Path, index: IndexFile) -> Path:
         return copy
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     _make_room(folder, index.bytes)
-    aside = folder / f".{index.sha256}.{os.getpid()}"
+    aside = folder / f".{index.sha256}.{secrets.token_hex(4)}"
     with path.open("rb") as source, aside.open("wb") as target:
         os.fchmod(target.fileno(), 0o600)
         shutil.copyfileobj(source, target, 1024 * 1024)
@@ -59,6 +63,10 @@ def is_remote(path: Path) -> bool:
 
 def _make_room(folder: Path, size: int) -> None:
     """Remove the copies that were used longest ago until `size` more fit."""
+    for left in folder.glob(".*"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > _ABANDONED_S:
+                left.unlink()
     copies = [(file.stat().st_mtime, file) for file in folder.glob("*.duckdb")]
     total = sum(file.stat().st_size for _, file in copies)
     for _, file in sorted(copies):

@@ -341,6 +341,6 @@ def _source_file(document: Row) -> str | None:
         return None
     root = document["source_root"]
     path = os.path.join(root, document["source_path"])
-    if os.path.isfile(path) and is_within(path, allowed_roots(root)):
+    if os.path.isfile(path) and is_within(path, allowed_roots(root, document["source_kind"])):
         return path
     return None

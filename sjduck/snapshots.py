@@ -77,10 +77,16 @@ class Manifest:
     generation: int
     created_at: datetime
     sjduck: str
+    state: str
     segments: tuple[Segment, ...]
     indexes: tuple[IndexFile, ...] = ()
     gone: Mapping[int, str] = field(default_factory=dict)
     sources: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes of its segments and index files."""
+        return sum(s.bytes for s in self.segments) + sum(i.bytes for i in self.indexes)
 
     def dumps(self) -> bytes:
         """Return the manifest as checksummed JSON."""
@@ -91,6 +97,7 @@ class Manifest:
             "generation": self.generation,
             "created_at": self.created_at.isoformat(),
             "sjduck": self.sjduck,
+            "state": self.state,
             "segments": [_segment_body(segment) for segment in self.segments],
             "indexes": [
                 {
@@ -119,6 +126,11 @@ class Snapshot:
     def key(self) -> tuple[tuple[str, int], ...]:
         """What tells this snapshot from another: the generation of each writer."""
         return tuple((manifest.writer, manifest.generation) for manifest in self.manifests)
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes of everything that is live: segments and index files."""
+        return sum(manifest.total_bytes for manifest in self.manifests)
 
     @property
     def segments(self) -> list[Segment]:
@@ -261,6 +273,7 @@ def _manifest(body: Mapping[str, Any]) -> Manifest:
         generation=body["generation"],
         created_at=datetime.fromisoformat(body["created_at"]),
         sjduck=body["sjduck"],
+        state=body["state"],
         segments=tuple(
             Segment(
                 name=segment["name"],
@@ -277,8 +290,7 @@ def _manifest(body: Mapping[str, Any]) -> Manifest:
             for segment in body["segments"]
         ),
         indexes=tuple(
-            IndexFile(**{**index, "dead": frozenset(index["dead"])})
-            for index in body.get("indexes", ())
+            IndexFile(**{**index, "dead": frozenset(index["dead"])}) for index in body["indexes"]
         ),
         gone={int(document): at for document, at in body["gone"].items()},
         sources=body["sources"],

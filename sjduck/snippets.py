@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from sjduck.archive import Row, View
-from sjduck.linetexts import LineText, line_texts
+from sjduck.linetexts import LineText, held_lines, line_texts
 from sjduck.sqlfiles import sql
 from sjduck.terms import Question
 from sjduck.words import fold
@@ -25,24 +25,50 @@ def find(view: View, ranked: Sequence[Row], asked: Question) -> dict[int, list[R
     if without and len(asked.terms) > asked.query_terms:
         lines |= _lines(view, without, (1 << len(asked.terms)) - 1)
     documents = {row["entry"]: row["document"] for row in ranked}
-    picked = {
-        entry: _apart([row["line"] for row in rows if not row["is_topic"]])
-        for entry, rows in lines.items()
-    }
-    wanted = [
-        (documents[entry], line)
-        for entry, numbers in picked.items()
-        if documents[entry] is not None
-        for line in numbers
-    ]
-    texts = {(found.document, found.line): found for found in line_texts(view, wanted)}
+    texts = _texts(view, lines, documents)
     topics = _topics(view, entries, lines)
     shown: dict[int, list[Row]] = {}
     for entry in entries:
-        found = [texts.get((documents[entry], line)) for line in picked.get(entry, [])]
-        shown[entry] = [_snippet(line, asked) for line in found if line is not None]
+        shown[entry] = [_snippet(line, asked) for line in texts.get(entry, [])]
         shown[entry] += [{"source": "log", "text": around(text, asked)} for text in topics[entry]]
     return shown
+
+
+def _texts(
+    view: View, lines: dict[int, list[Row]], documents: dict[int, int | None]
+) -> dict[int, list[LineText]]:
+    """Return the lines to show of each entry; headings have no text and make room for others."""
+    left = {
+        entry: [row["line"] for row in rows if not row["is_topic"]]
+        for entry, rows in lines.items()
+        if documents[entry] is not None
+    }
+    picked = {entry: _apart(numbers) for entry, numbers in left.items()}
+    found = _found(view, picked, documents)
+    bare = [e for e, numbers in picked.items() if any((e, n) not in found for n in numbers)]
+    if bare:
+        held = held_lines(view, {documents[entry] or 0: left[entry] for entry in bare})
+        again = {entry: _apart(held.get(documents[entry] or 0, [])) for entry in bare}
+        picked |= again
+        found |= _found(view, again, documents)
+    return {
+        entry: [found[entry, number] for number in numbers if (entry, number) in found]
+        for entry, numbers in picked.items()
+    }
+
+
+def _found(
+    view: View, picked: dict[int, list[int]], documents: dict[int, int | None]
+) -> dict[tuple[int, int], LineText]:
+    """Return the text of the picked lines that have one, by entry and line."""
+    entries = {documents[entry]: entry for entry in picked}
+    wanted = [
+        (document, number)
+        for document, entry in entries.items()
+        if document is not None
+        for number in picked[entry]
+    ]
+    return {(entries[text.document], text.line): text for text in line_texts(view, wanted)}
 
 
 def around(text: str, asked: Question, characters: int = CHARACTERS) -> str:
@@ -70,7 +96,11 @@ def _lines(view: View, entries: list[int], mask: int) -> dict[int, list[Row]]:
 
 
 def _apart(lines: list[int]) -> list[int]:
-    """Pick lines in their order, apart from one another while there are such."""
+    """Pick lines in their order, apart from one another while there are such.
+
+    The first line is the title, which repeats a prompt: it stands only for want of others.
+    """
+    lines = [line for line in lines if line > 1] or lines
     picked: list[int] = []
     for line in lines:
         if len(picked) < MAX_LINES and all(abs(line - other) >= APART for other in picked):

@@ -58,7 +58,7 @@ def snapshots(root: Path, tz: str) -> list[Row]:
             "host": manifest.host,
             "segments": len(manifest.segments),
             "documents": sum(segment.live_documents for segment in manifest.segments),
-            "bytes": sum(segment.bytes for segment in manifest.segments),
+            "bytes": manifest.total_bytes,
             "sjduck": manifest.sjduck,
         }
         for manifest in history(root)
@@ -80,7 +80,7 @@ def _summary(view: View, sources: tuple[Source, ...], tz: str) -> Answer:
         name: len(rows) - MAX_LISTED for name, rows in lists.items() if len(rows) > MAX_LISTED
     }
     return {
-        "bytes": sum(segment.bytes for segment in view.snapshot.segments),
+        "bytes": view.snapshot.total_bytes,
         "index": _index(view),
         "documents": types,
         "source_gone": gone,

@@ -1,21 +1,21 @@
 """Terms that words alone can't decide: with punctuation inside, or of punctuation alone."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from sjduck.archive import View
-from sjduck.linetexts import line_texts
+from sjduck.archive import Row, View
+from sjduck.linetexts import line_texts, shown_lines
 from sjduck.sqlfiles import sql
 from sjduck.terms import Question, Term
 from sjduck.words import fold
 
 # Where nothing but punctuation is asked for, every document would have to be read.
-MOST_SCANNED = 200
+MOST_DOCUMENTS = 200
+MOST_LINES = 200_000
 
 
-def verified(view: View, asked: Question) -> tuple[list[dict[str, Any]], list[str]]:
+def verified(view: View, asked: Question) -> tuple[list[Row], list[str]]:
     """Return where such terms stand (entry, line, is_topic, term), and what was not looked at."""
-    found: list[dict[str, Any]] = []
+    found: list[Row] = []
     notes: list[str] = []
     in_parts = {n: t for n, t in enumerate(asked.terms) if t.is_part and t.pieces}
     if in_parts:
@@ -28,7 +28,7 @@ def verified(view: View, asked: Question) -> tuple[list[dict[str, Any]], list[st
     return found, notes
 
 
-def _in_parts(view: View, terms: dict[int, Term]) -> Iterator[dict[str, Any]]:
+def _in_parts(view: View, terms: dict[int, Term]) -> Iterator[Row]:
     """Check the lines that hold every piece of a term."""
     candidates = view.rows(sql("recall/candidates_of_parts"))
     for number, term in terms.items():
@@ -44,9 +44,7 @@ def _in_parts(view: View, terms: dict[int, Term]) -> Iterator[dict[str, Any]]:
                 yield from _row(view, number, entry, line.document, line.line)
 
 
-def _row(
-    view: View, term: int, entry: int | None, document: int, line: int
-) -> Iterator[dict[str, Any]]:
+def _row(view: View, term: int, entry: int | None, document: int, line: int) -> Iterator[Row]:
     if entry is not None:
         yield {"entry": entry, "line": line, "is_topic": False, "term": term}
         return
@@ -62,29 +60,40 @@ class _Scan:
         self._view = view
         self._number = number
         self._term = term
-        self._documents = view.rows(sql("recall/newest"), most=MOST_SCANNED)
+        self._documents = view.rows(
+            sql("recall/newest"), most_documents=MOST_DOCUMENTS, most_lines=MOST_LINES
+        )
 
-    def rows(self) -> Iterator[dict[str, Any]]:
+    def rows(self) -> Iterator[Row]:
         """Yield where the term stands."""
         entries = {row["document"]: row["entry"] for row in self._documents}
-        every = (
-            (row["document"], line)
-            for row in self._documents
-            for line in range(1, row["lines"] + 1)
+        files = sorted(
+            {file for row in self._documents if (file := self._view.file_of("blocks", row))}
         )
-        for line in line_texts(self._view, every, needle=self._term.text):
-            if self._term.text in fold(line.text):
-                yield {
-                    "entry": entries[line.document],
-                    "line": line.line,
-                    "is_topic": False,
-                    "term": self._number,
-                }
+        blocks = (
+            self._view.rows(
+                sql("recall/blocks_with"),
+                files=files,
+                documents=list(entries),
+                needle=self._term.text,
+            )
+            if files
+            else []
+        )
+        for block in blocks:
+            for number, text in shown_lines(block):
+                if self._term.text in fold(text):
+                    yield {
+                        "entry": entries[block["document"]],
+                        "line": number,
+                        "is_topic": False,
+                        "term": self._number,
+                    }
 
     def notes(self) -> list[str]:
         """Say what was not looked at."""
         candidates = self._documents[0]["candidates"] if self._documents else 0
-        if candidates <= MOST_SCANNED:
+        if candidates <= len(self._documents):
             return []
-        where = f"{MOST_SCANNED} of {candidates} documents, the newest"
+        where = f"{len(self._documents)} of {candidates} documents, the newest"
         return [f"{self._term.text!r} is punctuation only: looked for in {where}"]

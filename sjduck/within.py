@@ -19,6 +19,7 @@ from sjduck.errors import UsageError
 from sjduck.readable import numbered_lines, pieces
 from sjduck.reading import Readable
 from sjduck.refs import is_answer, path_of, resolve
+from sjduck.words import fold
 
 MAX_CHARS = 12_000
 MAX_PASSAGES = 40
@@ -49,7 +50,7 @@ def search_within(
         return document
     text = _Text(Readable(view, document))
     context = min(max(context, 0), MAX_CONTEXT)
-    hits = list(text.find(query.lower()))
+    hits = list(text.find(fold(query)))
     groups = list(_groups(hits, context))
     query = short(query, MAX_FIELD_CHARACTERS)
     answer: Answer = {"path": path_of(document), "query": query, "matches": len(hits)}
@@ -57,7 +58,7 @@ def search_within(
     budget.spend(compact(answer) + " " * PAGING_CHARACTERS)
     passages = answer["passages"] = []
     for group in groups[:MAX_PASSAGES]:
-        excerpt = text.excerpt(group, context, query.lower())
+        excerpt = text.excerpt(group, context, fold(query))
         passage = {"line": group[0].line, "turn": group[0].turn, "excerpt": excerpt}
         if not budget.take(compact(passage) + ","):
             if passages:
@@ -92,16 +93,16 @@ class _Text:
         self._header = list(readable.header(self._blocks))
 
     def find(self, wanted: str) -> Iterator[_Hit]:
-        """Yield the lines that hold a lower-case text, in their order."""
+        """Yield the lines that hold a folded text, in their order."""
         for number, line in self._header:
-            if wanted in line.lower():
+            if wanted in fold(line):
                 yield _Hit(number, None)
         turn: int | None = 0
         for piece in pieces(self._blocks):
             turn = piece.block.turn if piece.block else (turn or 0) + 1
-            if wanted in piece.text.lower():
+            if wanted in fold(piece.text):
                 for number, line in enumerate(piece.text.split("\n"), piece.first):
-                    if wanted in line.lower():
+                    if wanted in fold(line):
                         yield _Hit(number, turn)
 
     def excerpt(self, group: Sequence[_Hit], context: int, wanted: str) -> str:
@@ -110,7 +111,7 @@ class _Text:
         lines = self._lines(first - context, last + context)
         line = lines[first]
         if len(line) > EXCERPT_CHARACTERS:
-            start = max(0, line.lower().find(wanted) - EXCERPT_CHARACTERS // 3)
+            start = max(0, fold(line).find(wanted) - EXCERPT_CHARACTERS // 3)
             return line[start : start + EXCERPT_CHARACTERS]
         shown = "\n".join(lines.values())
         if len(shown) > EXCERPT_CHARACTERS:

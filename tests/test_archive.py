@@ -275,3 +275,21 @@ def test_a_newer_format_says_so(root: Path, archive: Archive, sources: str, fill
 
     with pytest.raises(NewerFormat, match="holds format 99, this sjduck knows 1; upgrade sjduck"):
         archive.ask(prompts)
+
+
+def test_a_generation_that_is_not_whole_yet_is_looked_at_again(
+    tmp_path: Path, root: Path, archive: Archive, fill: Fill
+) -> None:
+    """Without links a manifest has its name before its content."""
+    write_session(tmp_path / "claude", 1, ["one"])
+    fill(f"claude={tmp_path}/claude")
+    write_session(tmp_path / "claude", 2, ["two"])
+    fill(f"claude={tmp_path}/claude")
+    newest = manifest_folder(root, "tester") / manifest_name(2)
+    content = newest.read_bytes()
+    newest.write_bytes(content[:100])
+    before = archive.snapshot.key
+    newest.write_bytes(content)
+
+    assert before == (("tester", 1),)
+    assert archive.snapshot.key == (("tester", 2),)

@@ -26,7 +26,7 @@ def source(kind: str, path: Path) -> Source:
 
 def claimed(kind: str, path: str) -> Claim | None:
     """Return what a path under a source's root is claimed as."""
-    return KINDS[kind].claims(source(kind, Path("/root")), "/root", path)
+    return KINDS[kind](source(kind, Path("/root")), "/root", path)
 
 
 def write(root: Path, *paths: str) -> None:
@@ -167,7 +167,10 @@ def test_a_claude_home_is_read_only_where_sessions_are(home_of_one: Path) -> Non
     paths, found = look(home_of_one)
 
     assert paths == ["history.jsonl", "plans/rye.md", SESSION]
-    assert (found.unclaimed, found.is_complete) == (2, True)
+    assert found.unclaimed == 2
+    assert found.complete_folders() == {
+        ("claude", top) for top in ("history.jsonl", "plans", "projects")
+    }
 
 
 def test_files_are_sorted_and_carry_their_size_and_time(home_of_one: Path) -> None:
@@ -204,8 +207,11 @@ def test_a_link_to_what_was_met_is_skipped(home_of_one: Path) -> None:
     paths, found = look(home_of_one)
 
     assert paths == [SESSION]
-    assert found.skipped == {"met before through a link": 4}
-    assert found.is_complete
+    assert found.skipped == {
+        "met before through a link": 3,
+        "link that leads outside the source": 1,
+    }
+    assert found.complete_folders() == {("claude", "projects")}
 
 
 def test_a_link_to_itself_and_a_circle_of_links_are_skipped(home_of_one: Path) -> None:
@@ -218,7 +224,7 @@ def test_a_link_to_itself_and_a_circle_of_links_are_skipped(home_of_one: Path) -
 
     assert paths == [SESSION]
     assert found.skipped == {"link loop": 3}
-    assert found.is_complete
+    assert found.complete_folders() == {("claude", "projects")}
 
 
 def test_a_link_to_nothing_is_skipped(home_of_one: Path) -> None:
@@ -228,7 +234,7 @@ def test_a_link_to_nothing_is_skipped(home_of_one: Path) -> None:
 
     assert paths == [SESSION]
     assert found.skipped == {"link to nothing": 1}
-    assert found.is_complete
+    assert found.complete_folders() == {("claude", "projects")}
 
 
 def test_a_link_that_leads_outside_is_not_followed(home_of_one: Path) -> None:
@@ -289,7 +295,7 @@ def test_pipes_sockets_and_devices_are_skipped(home_of_one: Path) -> None:
 
     assert paths == [SESSION]
     assert found.skipped == {"device, socket or pipe": 3}
-    assert found.is_complete
+    assert found.complete_folders() == {("claude", "projects")}
 
 
 def test_a_name_that_is_no_utf_8_is_skipped(home_of_one: Path) -> None:
@@ -319,7 +325,7 @@ def test_a_folder_that_cannot_be_read_makes_the_walk_incomplete(home_of_one: Pat
     assert paths == [SESSION]
     (failure,) = found.failures
     assert failure.endswith("File name too long")
-    assert not found.is_complete
+    assert found.complete_folders() == set()
 
 
 @AS_ROOT
@@ -332,7 +338,7 @@ def test_a_folder_without_permission_makes_the_walk_incomplete(home_of_one: Path
 
     assert paths == [SESSION]
     assert [failure.rpartition(": ")[2] for failure in found.failures] == ["Permission denied"]
-    assert not found.is_complete
+    assert found.complete_folders() == set()
 
 
 def test_an_empty_tree_tells_nothing(tmp_path: Path) -> None:
@@ -340,7 +346,7 @@ def test_an_empty_tree_tells_nothing(tmp_path: Path) -> None:
 
     _, found = look(tmp_path / "claude")
 
-    assert not found.is_complete
+    assert found.complete_folders() == set()
 
 
 def test_a_tree_that_is_gone_is_a_failure(tmp_path: Path) -> None:
@@ -386,5 +392,32 @@ def test_the_real_trees_are_claimed_whole(corpus: Path) -> None:
     texts = [p for p in (corpus / "storage").rglob("*.md") if "tool-results" not in p.parts]
 
     assert len(paths) == len(sessions) + len(texts)
-    assert found.is_complete
+    tops = {path.split("/")[0] for path in paths}
+    assert found.complete_folders() == {("scrubjay", top) for top in tops}
     assert not found.skipped
+
+
+@pytest.mark.parametrize("to", [".credentials.json", "settings.json"])
+def test_a_link_to_what_lies_beside_the_sessions_is_not_followed(
+    home_of_one: Path, to: str
+) -> None:
+    write(home_of_one, to)
+    (home_of_one / "projects" / SLUG / "memory").mkdir()
+    (home_of_one / "projects" / SLUG / "memory" / "a.md").symlink_to(home_of_one / to)
+    (home_of_one / "projects" / SLUG / "b.jsonl").symlink_to(home_of_one / to)
+
+    paths, found = look(home_of_one)
+
+    assert paths == [SESSION]
+    assert found.skipped == {"link that leads outside the source": 2}
+
+
+def test_a_folder_that_links_to_nothing_makes_the_walk_incomplete(home_of_one: Path) -> None:
+    write(home_of_one, "plans/rye.md")
+    (home_of_one / "projects").rename(home_of_one / "away")
+    (home_of_one / "projects").symlink_to("/nowhere/projects")
+
+    paths, found = look(home_of_one)
+
+    assert paths == ["plans/rye.md"]
+    assert found.complete_folders() == set()

@@ -29,7 +29,9 @@ MODES = Modes(0o600, 0o700)
 
 def manifest(generation: int, host: str = "a") -> Manifest:
     """Return an empty generation."""
-    return Manifest("w", host, generation, NOW, "0.1.0", (), (), {1: "2026-03-01T00:00:00+00:00"})
+    return Manifest(
+        "w", host, generation, NOW, "0.1.0", "state", (), (), {1: "2026-03-01T00:00:00+00:00"}
+    )
 
 
 def test_a_manifest_reads_back_as_it_was_written(root: Path) -> None:

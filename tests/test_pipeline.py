@@ -1,15 +1,21 @@
 """Runs over sources that change: what is new, changed, touched, gone and back."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from etl import manifests
 from etl.document import Document
 from etl.lines import Lines
 from etl.state import read_state
 from sjduck.archive import Archive, View
 from sjduck.errors import ArchiveUnusable, NewerFormat, NothingToRead
+from sjduck.recall import recall
 from sjduck.snapshots import manifest_folder, manifest_name, read_snapshot
 from tests.conftest import Fill
 from tests.trees import session_id, stored_rows, write_session
@@ -86,7 +92,7 @@ def test_a_touched_file_is_not_taken_in_again(tmp_path: Path, root: Path, fill: 
     os.utime(file, (OLD + 60, OLD + 60))
 
     report = fill(f"claude={tmp_path}/claude")
-    state = read_state(root, "tester", 1)
+    state = read_state(root, read_snapshot(root).manifests[0])
 
     assert (report.changed, report.generation) == (0, 1)
     assert state is not None
@@ -210,7 +216,7 @@ def test_a_lost_state_costs_a_refill_and_no_row_twice(
     write_session(tmp_path / "claude", 2, ["two"])
     fill(f"claude={tmp_path}/claude")
     before = stored_rows(archive)
-    (manifest_folder(root, "tester") / "state-00000001").write_bytes(b"torn")
+    (manifest_folder(root, "tester") / read_snapshot(root).manifests[0].state).write_bytes(b"torn")
 
     report = fill(f"claude={tmp_path}/claude")
 
@@ -310,3 +316,93 @@ def test_a_file_that_can_no_longer_be_read_keeps_its_rows_and_is_tried_again(
     assert "Input/output error" in failed.warnings[0]
     assert kept == [{"turns": 2}]
     assert taken == [{"turns": 4}]
+
+
+def test_a_lost_state_does_not_double_the_index(
+    tmp_path: Path, root: Path, archive: Archive, fill: Fill
+) -> None:
+    write_session(tmp_path / "claude", 1, ["a backup"])
+    write_session(tmp_path / "claude", 2, ["another backup"])
+    fill(f"claude={tmp_path}/claude")
+    before = recall(archive, "backup")
+    (manifest_folder(root, "tester") / read_snapshot(root).manifests[0].state).unlink()
+
+    fill(f"claude={tmp_path}/claude")
+    (manifest,) = read_snapshot(root).manifests
+
+    assert recall(archive, "backup") == before
+    assert sum(index.live_documents for index in manifest.indexes) == 2
+
+
+def test_an_index_that_can_not_be_built_leaves_the_one_that_is_there(
+    tmp_path: Path, root: Path, archive: Archive, fill: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_session(tmp_path / "claude", 1, ["a backup"])
+    fill(f"claude={tmp_path}/claude")
+    write_session(tmp_path / "claude", 2, ["another backup"])
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("etl.pipeline.build_index", full)
+        report = fill(f"claude={tmp_path}/claude")
+    found = recall(archive, "backup")["total"]
+    fill(f"claude={tmp_path}/claude")
+
+    assert "No space left" in report.warnings[0]
+    assert found == 1
+    assert recall(archive, "backup")["total"] == 2
+
+
+def test_a_run_that_lost_the_race_starts_over_and_touches_nothing_of_the_winners(
+    tmp_path: Path, root: Path, archive: Archive, fill: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the lock does not hold, two runs of one writer may publish the same generation."""
+    write_session(tmp_path / "claude", 1, ["first"])
+    write_session(tmp_path / "other", 2, ["second"])
+    publish = manifests.publish
+    others: list[int] = []
+
+    def after_another(*given: Any) -> None:
+        if not others:
+            others.append(1)
+            with monkeypatch.context() as patch:
+                patch.setattr("etl.pipeline.writer_lock", no_lock)
+                fill(f"claude={tmp_path}/other")
+        publish(*given)
+
+    monkeypatch.setattr("etl.pipeline.manifests.publish", after_another)
+    fill(f"claude={tmp_path}/claude")
+
+    assert len(titles(archive)) == 2
+    assert recall(archive, "second")["total"] == 1
+    for segment in read_snapshot(root).segments:
+        for file in segment.tables.values():
+            assert sha256((root / file.path).read_bytes()).hexdigest() == file.sha256
+
+
+@contextmanager
+def no_lock(*_: object, **__: object) -> Iterator[None]:
+    """Hold no lock."""
+    yield
+
+
+@pytest.mark.parametrize("away", ["a link to nothing", "an empty folder"])
+def test_sessions_on_a_disk_that_is_away_are_not_gone(
+    tmp_path: Path, archive: Archive, fill: Fill, away: str
+) -> None:
+    write_session(tmp_path / "disk", 1, ["kept"])
+    home = tmp_path / "claude"
+    (home / "plans").mkdir(parents=True)
+    (home / "plans" / "a.md").write_text("# a plan\n")
+    (home / "projects").symlink_to(tmp_path / "disk" / "projects")
+    fill(f"claude={home}")
+    (tmp_path / "disk" / "projects").rename(tmp_path / "elsewhere")
+    if away == "an empty folder":
+        (tmp_path / "disk" / "projects").mkdir()
+
+    report = fill(f"claude={home}")
+
+    assert report.gone == 0
+    assert set(titles(archive).values()) == {None}

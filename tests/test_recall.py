@@ -245,3 +245,46 @@ def test_an_empty_archive_and_no_match_are_answers(archive: Archive, samples: Ar
     assert recall(archive, "zzzzqqqq") == {
         "query": "zzzzqqqq", "count": 0, "total": 0, "results": [], "tz": "UTC",
     }  # fmt: skip
+
+
+def test_headings_of_turns_make_room_for_what_was_said(
+    tmp_path: Path, archive: Archive, fill: Fill
+) -> None:
+    prompts = [f"filler {n}" for n in range(30)]
+    prompts[20] = "the assistant framework"
+    write_session(tmp_path / "claude", 1, prompts)
+    fill(f"claude={tmp_path}/claude")
+
+    shown = recall(archive, "assistant")["results"][0]["snippets"]
+
+    assert any("the assistant framework" in snippet["text"] for snippet in shown)
+    assert all(not snippet["text"].startswith("##") for snippet in shown)
+
+
+def test_the_title_is_shown_only_where_nothing_else_matches(
+    tmp_path: Path, archive: Archive, fill: Fill
+) -> None:
+    write_session(tmp_path / "claude", 1, ["one needle\nin two lines"])
+    fill(f"claude={tmp_path}/claude")
+
+    lines = [s["line"] for s in recall(archive, "needle")["results"][0]["snippets"]]
+    across = [s["line"] for s in recall(archive, "needle in")["results"][0]["snippets"]]
+
+    assert 1 not in lines
+    assert 1 not in across
+
+
+def test_a_term_of_punctuation_is_looked_for_in_so_many_lines(
+    tmp_path: Path, archive: Archive, fill: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(4):
+        write_session(tmp_path / "claude", number, ["a -> b"], day=number + 1)
+    fill(f"claude={tmp_path}/claude")
+    everything = recall(archive, "->")
+    monkeypatch.setattr("sjduck.verify.MOST_LINES", 50)
+    bounded = recall(archive, "->")
+
+    assert everything["total"] == 4
+    assert "notes" not in everything
+    assert bounded["total"] < 4
+    assert bounded["notes"][0].startswith("'->' is punctuation only: looked for in")

@@ -39,7 +39,8 @@ def test_the_summary_counts_what_is_here(samples: Archive, root: Path) -> None:
         "log": 4, "memory": 10, "note": 2, "plan": 4, "subagent": 2, "transcript": 10,
     }  # fmt: skip
     assert (answer["source_gone"], answer["lacking"], answer["rejects"]) == (0, 5, {})
-    assert answer["bytes"] == sum(file.stat().st_size for file in root.rglob("*.parquet"))
+    files = [*root.rglob("*.parquet"), *root.rglob("*.duckdb")]
+    assert answer["bytes"] == sum(file.stat().st_size for file in files)
     assert "left_out" not in answer
 
 

@@ -206,7 +206,7 @@ def test_the_same_plan_in_two_places_is_one_and_another_text_another(
     ]
 
 
-def test_a_memory_in_two_sources_is_the_newest(
+def test_a_memory_in_two_sources_is_one_where_it_reads_the_same(
     tmp_path: Path, archive: Archive, fill: Fill
 ) -> None:
     import os
@@ -214,11 +214,13 @@ def test_a_memory_in_two_sources_is_the_newest(
     older, newer = Storage(tmp_path / "a"), Storage(tmp_path / "b")
     for storage, text, at in ((older, "old and longer\n", 1_000), (newer, "new\n", 2_000)):
         file = storage.memory("-home-ann-shop", "MEMORY.md", text)
+        storage.memory("-home-ann-shop", "same.md", "the same\n")
         os.utime(file, (at, at))
 
     fill(f"scrubjay={newer.tree}", f"scrubjay={older.tree}")
 
-    assert column(archive, "select text from blocks") == ["new\n"]
+    texts = column(archive, "select text from blocks order by text")
+    assert texts == ["new\n", "old and longer\n", "the same\n"]
 
 
 # -- topics --------------------------------------------------------------------------------

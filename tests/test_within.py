@@ -15,7 +15,7 @@ from sjduck.within import EXCERPT_CHARACTERS, MAX_PASSAGES, search_within
 from tests.conftest import Fill
 from tests.storage import Storage, log_row, whole
 from tests.test_reading import RENDERED, said, tool_results
-from tests.trees import session_id
+from tests.trees import session_id, write_session
 
 ONE, TWO = session_id(1), session_id(2)
 
@@ -205,3 +205,11 @@ def test_no_text_to_look_for_is_refused(filled: Archive) -> None:
 
 def test_a_ref_that_leads_nowhere_is_an_answer_that_says_so(filled: Archive) -> None:
     assert search_within(filled, "nope", "x")["error"] == "not found or outside the archive"
+
+
+def test_case_is_folded_as_recall_folds_it(tmp_path: Path, archive: Archive, fill: Fill) -> None:
+    write_session(tmp_path / "claude", 1, ["των οδοσημάτων", "servers in İstanbul"])
+    fill(f"claude={tmp_path}/claude")
+
+    assert search_within(archive, session_id(1), "ΟΔΟΣ")["matches"] > 0
+    assert search_within(archive, session_id(1), "istanbul")["matches"] > 0

@@ -1,7 +1,6 @@
 """One module a kind of source: which files it claims, and how each format is flattened."""
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from etl.document import Claim, Document
 from etl.lines import Lines
@@ -12,18 +11,12 @@ Claims = Callable[[Source, str, str], Claim | None]
 Flatten = Callable[[Document, Lines], None]
 
 
-class Kind(NamedTuple):
-    """A kind of source: says what a path under its root is, None where it is not for us."""
-
-    claims: Claims
-    folders: tuple[str, ...] | None = None
-
-
-KINDS: dict[str, Kind] = {
-    "claude": Kind(claude.claims, ("projects", "plans", "history.jsonl")),
-    "scrubjay": Kind(scrubjay.claims),
-    "scrubjay-memory": Kind(scrubjay.memory_claims),
-    "scrubjay-logs": Kind(scrubjay.log_claims, ("logs",)),
+# Kind of source → what a path under its root is, None where it is not for us.
+KINDS: dict[str, Claims] = {
+    "claude": claude.claims,
+    "scrubjay": scrubjay.claims,
+    "scrubjay-memory": scrubjay.memory_claims,
+    "scrubjay-logs": scrubjay.log_claims,
 }
 
 FORMATS: dict[str, Flatten] = {

@@ -65,7 +65,7 @@ def session_claim(
     """Say what a path under one project's folder is; `rest` is the path from there."""
     name = rest[-1]
     if len(rest) == 2 and rest[0] == "memory" and name.endswith(".md"):
-        return Claim(source.name, source.kind, root, path, "markdown", "memory", None)
+        return Claim(source.name, source.kind, root, path, "markdown", "memory", None, owner=host)
     if not name.endswith(".jsonl") or name == ".jsonl":
         return None
     stem = name.removesuffix(".jsonl")

@@ -64,7 +64,7 @@ select
         when type = 'subagent'
         then concat_ws(' ', 'subagent', parent_session_id, session_id)
         when type in ('memory', 'note')
-        then concat_ws(' ', type, project_key, stem)
+        then concat_ws(' ', type, project_key, stem, readable_hash)
         when type = 'plan'
         then type || ' ' || readable_hash
         else 'document ' || document
