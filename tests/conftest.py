@@ -43,6 +43,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in list(os.environ):
         if name.startswith(ours) and name != "SJDUCK_CORPUS":
             monkeypatch.delenv(name)
+    # A child's output is buffered, as it is for a user.
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("SJDUCK_WRITER", "tester")
     monkeypatch.setenv("CLAUDE_HOST", "testhost")
