@@ -41,6 +41,4 @@ def serve_command(archive: str | None, tz: str | None) -> None:
         pass  # the client reads no more
     sys.stderr.flush()
     # A thread that a stopped question left behind must not hold the process.
-    sys.stdout.flush()
-    sys.stderr.flush()
     os._exit(0)

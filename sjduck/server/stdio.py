@@ -1,5 +1,6 @@
 """Serve one client over stdin and stdout until it leaves."""
 
+import sys
 from types import TracebackType
 from typing import Any, Self
 
@@ -18,9 +19,13 @@ async def serve(server: Server[Any]) -> None:
     a library prints.
     """
     async with stdio_server() as (incoming, outgoing):
-        await server.run(
-            _Answering(incoming, outgoing), outgoing, server.create_initialization_options()
-        )
+        try:
+            await server.run(
+                _Answering(incoming, outgoing), outgoing, server.create_initialization_options()
+            )
+        finally:
+            # What was printed and waits in the buffer must not follow the protocol.
+            sys.stdout.flush()
 
 
 class _Answering:
