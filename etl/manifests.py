@@ -13,7 +13,6 @@ from sjduck.snapshots import (
     generations,
     manifest_folder,
     manifest_name,
-    newest_manifest,
     read_manifest,
 )
 
@@ -109,11 +108,6 @@ def sweep(root: Path, files: Iterable[Path]) -> int:
             except OSError:
                 break
     return freed
-
-
-def current(root: Path, writer: str) -> Manifest | None:
-    """Return the writer's newest whole manifest."""
-    return newest_manifest(root, writer)
 
 
 def _paths(manifest: Manifest) -> set[str]:

@@ -29,7 +29,15 @@ from etl.state import State, Taken, drop_states, read_state, recover_state, writ
 from sjduck import __version__
 from sjduck.errors import NothingToRead, SjduckError
 from sjduck.settings import Settings, Source
-from sjduck.snapshots import IndexFile, Manifest, Segment, manifest_folder, read_snapshot, utc_now
+from sjduck.snapshots import (
+    IndexFile,
+    Manifest,
+    Segment,
+    manifest_folder,
+    newest_manifest,
+    read_snapshot,
+    utc_now,
+)
 
 LOCK_WAIT_S = 600.0
 _ATTEMPTS = 3
@@ -93,7 +101,7 @@ class _Run:
         self._progress = progress
         self._reindex = reindex
         self._folder = manifest_folder(self._root, writer)
-        self._manifest = manifests.current(self._root, writer)
+        self._manifest = newest_manifest(self._root, writer)
         self._generation = manifests.next_generation(self._root, writer)
         self._state = self._read_state()
         known = self._manifest.sources if self._manifest else {}

@@ -27,9 +27,5 @@ class NewerFormat(ArchiveUnusable):
     """A newer sjduck wrote the archive: this one touches nothing of it."""
 
 
-class SnapshotMoved(SjduckError):
-    """A file of the snapshot is gone: a newer snapshot has taken its place."""
-
-
 class Stopped(SjduckError):
     """A question that was ended before it had an answer."""

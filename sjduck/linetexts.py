@@ -84,7 +84,7 @@ def _titles(view: View, places: Iterable[Row], wanted: set[tuple[int, int]]) -> 
 def _lines(
     view: View, places: Sequence[Row], wanted: set[tuple[int, int]], needle: str | None
 ) -> Iterator[LineText]:
-    """Yield the wanted lines of blocks; of many documents by one scan of their files."""
+    """Yield the wanted lines of blocks; of many documents by one scan of all."""
     if len(places) <= MOST_AT_ONCE:
         by_document: dict[int, list[int]] = {}
         for document, number in sorted(wanted):
@@ -99,8 +99,7 @@ def _lines(
         ]
         rows = view.rows_of_each(sql("recall/blocks_of_lines"), each)
     else:
-        files = sorted({place["file"] for place in places})
-        rows = view.rows(sql("recall/wanted_blocks"), files=files, needle=needle)
+        rows = view.rows(sql("recall/wanted_blocks"), needle=needle)
     for row in rows:
         for number, text in shown_lines(row):
             if (row["document"], number) in wanted:

@@ -30,27 +30,14 @@ def verified(view: View, asked: Question) -> tuple[list[Row], list[str]]:
 
 def _in_parts(view: View, terms: dict[int, Term]) -> Iterator[Row]:
     """Check the lines that hold every piece of a term."""
-    candidates = view.rows(sql("recall/candidates_of_parts"))
+    candidates: dict[int, dict[tuple[int, int], list[Row]]] = {number: {} for number in terms}
+    for row in view.rows(sql("recall/candidates_of_parts")):
+        candidates[row["term"]].setdefault((row["document"], row["line"]), []).append(row)
     for number, term in terms.items():
-        entries = {
-            (row["document"], row["line"]): row["entry"]
-            for row in candidates
-            if row["term"] == number
-        }
         needle = term.text if term.text.isascii() else None
-        for line in line_texts(view, entries, needle=needle):
+        for line in line_texts(view, candidates[number], needle=needle):
             if term.text in fold(line.text):
-                entry = entries[line.document, line.line]
-                yield from _row(view, number, entry, line.document, line.line)
-
-
-def _row(view: View, term: int, entry: int | None, document: int, line: int) -> Iterator[Row]:
-    if entry is not None:
-        yield {"entry": entry, "line": line, "is_topic": False, "term": term}
-        return
-    query = "select entry from topic_lines where document = $document and line = $line"
-    for row in view.rows(query, document=document, line=line):
-        yield {"entry": row["entry"], "line": line, "is_topic": True, "term": term}
+                yield from candidates[number][line.document, line.line]
 
 
 class _Scan:
@@ -67,18 +54,8 @@ class _Scan:
     def rows(self) -> Iterator[Row]:
         """Yield where the term stands."""
         entries = {row["document"]: row["entry"] for row in self._documents}
-        files = sorted(
-            {file for row in self._documents if (file := self._view.file_of("blocks", row))}
-        )
-        blocks = (
-            self._view.rows(
-                sql("recall/blocks_with"),
-                files=files,
-                documents=list(entries),
-                needle=self._term.text,
-            )
-            if files
-            else []
+        blocks = self._view.rows(
+            sql("recall/blocks_with"), documents=list(entries), needle=self._term.text
         )
         for block in blocks:
             for number, text in shown_lines(block):

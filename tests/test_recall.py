@@ -288,3 +288,19 @@ def test_a_term_of_punctuation_is_looked_for_in_so_many_lines(
     assert "notes" not in everything
     assert bounded["total"] < 4
     assert bounded["notes"][0].startswith("'->' is punctuation only: looked for in")
+
+
+@pytest.mark.parametrize("query", ["foo.bar", "=>"])
+def test_text_is_checked_in_the_copy_that_lives_not_in_a_dead_one(
+    tmp_path: Path, archive: Archive, fill: Fill, query: str
+) -> None:
+    for number in range(40):
+        write_session(tmp_path / "claude", number, ["call foo.bar => now"])
+    fill(f"claude={tmp_path}/claude")
+    write_session(tmp_path / "claude", 0, ["call foo bar = > now"])
+    fill(f"claude={tmp_path}/claude")
+
+    answer = recall(archive, query, k=100, max_chars=0)
+    found = {result["sid"] for result in answer["results"] if result["score"]}
+
+    assert found == {session_id(number)[:8] for number in range(1, 40)}

@@ -5,7 +5,6 @@ with
         select
             documents.document,
             entries.entry,
-            documents.segment,
             found.entry is null as is_other,
             documents.started_at,
             documents.lines
@@ -22,7 +21,7 @@ with
         from placed
         window newest as (order by is_other, started_at desc nulls last, document)
     )
-select document, entry, segment, candidates
+select document, entry, candidates
 from counted
 where place = 1 or (place <= $most_documents and lines_so_far <= $most_lines)
 order by place

@@ -1,6 +1,6 @@
 -- One row a shown block of any document that holds a wanted line, and may hold the needle.
 select document, turn, line_start, line_end, kind, tool_name, is_error, text
-from read_parquet($files, hive_partitioning = false) as blocks
+from blocks
 where
     document in (select document from wanted)
     and line_start is not null
