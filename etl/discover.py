@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from etl.document import Claim, SourceFile
-from etl.sources import KINDS
+from etl.sources import GATHER, KINDS, Pieces
 from sjduck.confine import FOLDERS, allowed_roots, is_within
 from sjduck.settings import Source
 
@@ -45,13 +45,24 @@ def discover(source: Source) -> Found:
     found = Found(source)
     root = os.path.realpath(source.path)
     claims = KINDS[source.kind]
+    pieces: Pieces = []
     walk = _Walk(found, allowed_roots(root, source.kind))
     for path, status in walk.below(root, FOLDERS.get(source.kind)):
         claim = claims(source, root, path)
+        seen = SourceFile(status.st_size, status.st_mtime_ns)
         if claim is None:
             found.unclaimed += 1
+        elif claim == "piece":
+            pieces.append((path, seen))
         else:
-            found.files.append((claim, SourceFile(status.st_size, status.st_mtime_ns)))
+            found.files.append((claim, seen))
+    if pieces:
+        try:
+            # One by one: what was found before a failure is kept.
+            for gathered in GATHER[source.kind](source, root, pieces):
+                found.files.append(gathered)
+        except OSError as error:
+            found.failures.append(f"{root}: {error.strerror}")
     found.files.sort(key=lambda file: file[0].path)
     return found
 

@@ -47,6 +47,8 @@ class Claim:
     agent_id: str | None = None
     # Whose home a file without a host lies in: the same path on two machines is two documents.
     owner: str | None = None
+    # What to call it where the file's own name is the same in every session.
+    name: str | None = None
 
     @property
     def document(self) -> int:
@@ -55,9 +57,9 @@ class Claim:
 
     @property
     def stem(self) -> str:
-        """File name without its extension."""
+        """File name without its extension, unless that says nothing."""
         name = self.path.rsplit("/", 1)[-1]
-        return name.rpartition(".")[0] or name
+        return self.name or name.rpartition(".")[0] or name
 
     @property
     def file(self) -> str:
@@ -150,6 +152,7 @@ class LineFacts:
 class Facts:
     """The columns of `documents` that the file's content gives, as far as it has been read."""
 
+    type: str | None = None
     session_id: str | None = None
     sid: str | None = None
     parent_session_id: str | None = None
@@ -347,7 +350,7 @@ class Document:
             DocumentRow(
                 document=self.id,
                 host=claim.host,
-                type=type or claim.type,
+                type=type or facts.type or claim.type,
                 harness=claim.harness,
                 session_id=facts.session_id,
                 sid=facts.sid,

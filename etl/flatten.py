@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from etl.document import Claim, Document, SourceFile
 from etl.lines import Lines
-from etl.sources import FORMATS
+from etl.sources import FORMATS, GATHERED
 from etl.tables import Row, to_batch
 
 BATCH_BYTES = 4 * 1024 * 1024
@@ -114,6 +114,14 @@ def _flatten_file(
     started = time.perf_counter()
     taken_ns = time.time_ns()
     try:
+        if claim.format in GATHERED:
+            document = Document(claim, source, rows)
+            GATHERED[claim.format](document)
+            year = _finish(document, rows)
+            return Flattened(
+                claim, source, document.id, year, "",
+                time.perf_counter() - started, taken_ns, document.rejected, document.unknown,
+            )  # fmt: skip
         with open(claim.file, "rb", buffering=1024 * 1024, opener=_open_at_once) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):

@@ -179,7 +179,7 @@ class _Run:
             return True
         if taken.looks_unchanged(source.size, source.mtime_ns):
             return False
-        if taken.size == source.size and _digest(claim.file) == taken.digest:
+        if taken.size == source.size and taken.digest and _digest(claim.file) == taken.digest:
             key = claim.source, claim.path
             now = time.time_ns()
             self._state.files[key] = replace(taken, mtime_ns=source.mtime_ns, taken_ns=now)

@@ -1,5 +1,6 @@
 """The stored tables: their Arrow schemas, from the dictionary, and one row type for each."""
 
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -88,27 +89,27 @@ class CallRow(NamedTuple):
 
     document: int
     call_key: int
-    session_id: str | None
-    sent_at: int | None
-    cwd: str | None
-    harness: str
-    provider: str | None
-    model: str | None
-    message_id: str | None
-    request_id: str | None
-    input_tokens: int
-    cache_write_5m_tokens: int
-    cache_write_1h_tokens: int
-    cache_read_tokens: int
-    output_tokens: int
-    reasoning_tokens: int | None
-    web_searches: int
-    service_tier: str | None
-    speed: str | None
-    stop_reason: str | None
-    tools: list[str]
-    is_sidechain: bool
-    recorded_cost_usd: float | None
+    session_id: str | None = None
+    sent_at: int | None = None
+    cwd: str | None = None
+    harness: str = ""
+    provider: str | None = None
+    model: str | None = None
+    message_id: str | None = None
+    request_id: str | None = None
+    input_tokens: int = 0
+    cache_write_5m_tokens: int = 0
+    cache_write_1h_tokens: int = 0
+    cache_read_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int | None = None
+    web_searches: int = 0
+    service_tier: str | None = None
+    speed: str | None = None
+    stop_reason: str | None = None
+    tools: Sequence[str] = ()
+    is_sidechain: bool = False
+    recorded_cost_usd: float | None = None
 
 
 class CatalogueRow(NamedTuple):

@@ -26,7 +26,9 @@ def open(
 
     settings = load(archive=archive, timezone=timezone)
     moment = as_of_moment(as_of, settings.timezone) if as_of else None
-    return Archive(settings.archive, timezone=settings.timezone, as_of=moment)
+    return Archive(
+        settings.archive, timezone=settings.timezone, as_of=moment, prices=settings.prices
+    )
 
 
 def __getattr__(name: str) -> Any:

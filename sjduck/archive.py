@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 import orjson
 
 from sjduck.errors import SjduckError, Stopped
+from sjduck.settings import TABLE_PRICES, Prices
 from sjduck.snapshots import TABLES, Manifest, Segment, Snapshot, latest_key, read_snapshot
 from sjduck.sqlfiles import dictionary, sql
 
@@ -74,10 +75,15 @@ class View:
     """One snapshot, for the time of one question."""
 
     def __init__(
-        self, snapshot: Snapshot, cursor: duckdb.DuckDBPyConnection, timezone: str
+        self,
+        snapshot: Snapshot,
+        cursor: duckdb.DuckDBPyConnection,
+        timezone: str,
+        prices: Prices = TABLE_PRICES,
     ) -> None:
         self.snapshot = snapshot
         self.timezone = timezone
+        self.prices = prices
         self.is_doubtful = False
         self._cursor = cursor
         self._stop = STOP.get() or Stop()
@@ -142,10 +148,18 @@ class Archive:
     Safe to share among threads; each question sees one whole snapshot.
     """
 
-    def __init__(self, root: Path, *, timezone: str, as_of: datetime | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        timezone: str,
+        as_of: datetime | None = None,
+        prices: Prices = TABLE_PRICES,
+    ) -> None:
         self.root = root
         self.timezone = timezone
         self.as_of = as_of
+        self.prices = prices
         self._lock = RLock()
         self._key: tuple[tuple[str, int], ...] | None = None
         self._snapshot = Snapshot(root, ())
@@ -200,7 +214,7 @@ class Archive:
         with self._lock:
             self._refresh()
             assert self._connection is not None
-            view = View(self._snapshot, self._connection.cursor(), self.timezone)
+            view = View(self._snapshot, self._connection.cursor(), self.timezone, self.prices)
             view.is_doubtful = self._is_doubtful
         try:
             yield view
@@ -209,7 +223,7 @@ class Archive:
 
     def _refresh(self) -> None:
         """Open the newest snapshot where it is not the open one."""
-        key = latest_key(self.root) if self.as_of is None else self._key
+        key = latest_key(self.root)
         if self._connection is not None and key == self._key:
             return
         snapshot = read_snapshot(self.root, as_of=self.as_of)
@@ -217,7 +231,7 @@ class Archive:
             # Cursors of the older connection keep it alive until they are done.
             self._snapshot, self._connection = snapshot, connect(snapshot)
         # A generation that is not whole yet has its name already: it is looked at again.
-        self._key = key if key == snapshot.key else None
+        self._key = key if self.as_of is not None or key == snapshot.key else None
 
 
 def question(
@@ -257,11 +271,9 @@ def connect(snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
     _materialise(connection, "topics", sql("snapshot/topics"))
     _materialise(connection, "documents", sql("views/documents"))
     for table in ("blocks", "calls", "rejects"):
-        files = f"(select segment, file_index from files where name = '{table}') as files"
-        places = f"select document, file_index from documents join {files} using (segment)"
-        _materialise(connection, f"chosen_{table}", places)
+        _materialise(connection, f"chosen_{table}", _places("documents", table))
         connection.execute(f"create view {table} as {_chosen(table)}")
-    connection.execute(f"create view sessions as {sql('views/sessions')}")
+    _materialise(connection, "live_calls", _places("living", "calls"))
     connection.execute("drop table living")
     return connection
 
@@ -336,6 +348,12 @@ def _union(snapshot: Snapshot, table: str) -> str:
         "select *, file_index::integer as file_index "
         f"from read_parquet([{listed}], hive_partitioning = false)"
     )
+
+
+def _places(documents: str, table: str) -> str:
+    """Return the SELECT of where the rows of documents lie in the files of a table."""
+    files = f"(select segment, file_index from files where name = '{table}') as files"
+    return f"select document, file_index from {documents} join {files} using (segment)"
 
 
 def _chosen(table: str) -> str:

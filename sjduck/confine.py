@@ -6,6 +6,10 @@ from pathlib import Path
 # What sjduck reads of a home; beside it lie settings and credentials.
 FOLDERS: dict[str, tuple[str, ...]] = {
     "claude": ("projects", "plans", "history.jsonl"),
+    "codex": ("sessions", "archived_sessions", "history.jsonl"),
+    "copilot": ("session-state",),
+    "gemini": ("tmp",),
+    "opencode": ("storage", "opencode.db"),
     "scrubjay-logs": ("logs",),
 }
 

@@ -8,6 +8,7 @@ from sjduck.errors import UsageError
 from sjduck.periods import local, period
 from sjduck.refs import path_of, source_path
 from sjduck.settings import check_timezone
+from sjduck.spending import prepare
 from sjduck.sqlfiles import sql
 
 TYPES = ("transcript", "subagent", "plan", "memory", "note", "log", "file")
@@ -27,6 +28,7 @@ _ORDERS = {
     "host": "lower(host) {} nulls last, host {}",
     "project": "lower(project) {} nulls last, project {}",
     "topic": "lower(topic) {} nulls last, topic {}",
+    "cost": "cost_usd {} nulls last",
 }
 SORTS = tuple(_ORDERS)
 
@@ -60,7 +62,7 @@ def list_documents(
     _check("fields", fields, FIELDS)
     max_chars = bound(max_chars, MAX_CHARS, "SJMCP_LIST_MAX_CHARS")
     tz = check_timezone(tz or view.timezone)
-    sort = sort if sort in _ORDERS else "date"
+    sort = sort if sort in _ORDERS and not (sort == "cost" and type == "log") else "date"
     span = period(since, until, tz)
     values: Row = {
         "host": host,
@@ -77,7 +79,11 @@ def list_documents(
     offset = min(max(offset, 0), _MOST)
     ordered = f"{_ORDERS[sort].format(order, order)}, {_TIES[relation]}"
     limits = {"limit": min(max(limit, 1), _MOST), "offset": offset}
-    total, rows = _page_of(view, f"listing/{relation}", ordered, limits, values)
+    query = sql(f"listing/{relation}")
+    if sort == "cost":
+        prepare(view)
+        query = f"select * from ({query}) left join ({sql('listing/costs')}) using (document)"
+    total, rows = _page_of(view, query, ordered, limits, values)
     shape = _log_row if relation == "log" else document_row
     if relation == "documents":
         rows = _whole(view, rows, tz)
@@ -96,18 +102,18 @@ def list_documents(
 
 
 def _page_of(
-    view: View, relation: str, ordered: str, limits: dict[str, int], values: Row
+    view: View, query: str, ordered: str, limits: dict[str, int], values: Row
 ) -> tuple[int, list[Row]]:
-    """Return how many rows a relation has, and one page of them."""
+    """Return how many rows a SELECT has, and one page of them."""
     rows = view.rows(
-        f"select *, count(*) over () as total from ({sql(relation)}) "
+        f"select *, count(*) over () as total from ({query}) "
         f"order by {ordered} limit $limit offset $offset",
         **limits,
         **values,
     )
     if rows:
         return rows[0]["total"], rows
-    counted = view.row(f"select count(*) as total from ({sql(relation)})", **values)
+    counted = view.row(f"select count(*) as total from ({query})", **values)
     return (counted or {"total": 0})["total"], []
 
 
@@ -118,7 +124,7 @@ def _whole(view: View, rows: list[Row], tz: str) -> list[Row]:
     documents = [row["document"] for row in rows]
     shown = view.rows(sql("listing/shown"), documents=documents, tz=tz)
     by_document = {row["document"]: row for row in shown}
-    return [by_document[document] for document in documents]
+    return [{**by_document[row["document"]], "cost_usd": row.get("cost_usd")} for row in rows]
 
 
 def human_size(size: int | None) -> str | None:
@@ -149,6 +155,8 @@ def document_row(row: Row, *, tz: str, with_type: bool, sort: str, full: bool) -
         item["turns"] = row["turns"]
     if sort == "size" or full:
         item["size"] = human_size(row["bytes"])
+    if sort == "cost":
+        item["cost_usd"] = None if row["cost_usd"] is None else round(row["cost_usd"], 6)
     if row["hosts"]:
         item["also_on"] = [host for host in row["hosts"] if host != row["host"]]
     if full:

@@ -1,19 +1,22 @@
 """Read a slice of a document: the readable, condensed, or the raw source."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import chain, pairwise
 from typing import Any, Protocol
 
 import orjson
 
+from sjduck import unrolled
 from sjduck.archive import Row, View, question
 from sjduck.bounds import MAX_REPLY_BYTES, Answer, bound, lowered_note
 from sjduck.condensed import Condensed
 from sjduck.confine import allowed_roots, is_within
 from sjduck.errors import SjduckError, UsageError
+from sjduck.jsontext import line_of
 from sjduck.readable import HEADER_LINES, Block, header, numbered_lines
-from sjduck.refs import is_answer, path_of, resolve
+from sjduck.refs import is_answer, path_of, resolve, source_path
 from sjduck.slices import END, Span, cut, line_ref, parse_lines, parse_turns
 from sjduck.sqlfiles import sql
 
@@ -141,8 +144,8 @@ def _source(view: View, document: Row, format: str) -> _Lines:
         return Readable(view, document, format)
     if document["source_format"] in ("readable", "markdown") and document["type"] != "file":
         return Readable(view, document, "raw")
-    path = _source_file(document)
-    return _File(view, document, path) if path else _Stored(view, document)
+    read = _reader(document)
+    return _Source(view, document, read) if read else _Stored(view, document)
 
 
 class Readable:
@@ -243,15 +246,15 @@ def _is_prompt(block: Block) -> bool:
     return block.role == "user" and block.kind in ("text", "summary")
 
 
-class _File:
-    """The lines of a document's source file."""
+class _Source:
+    """The lines of a document's source, as `read` gives them."""
 
     format = "raw"
 
-    def __init__(self, view: View, document: Row, path: str) -> None:
+    def __init__(self, view: View, document: Row, read: "_Reader") -> None:
         self._view = view
         self._document = document
-        self._path = path
+        self._read = read
         self._total: int | None = None
 
     def notes(self) -> Answer:
@@ -282,18 +285,11 @@ class _File:
 
     def lines(self, first: int, last: int) -> Iterator[tuple[int, str]]:
         """Yield numbered lines within a range."""
-        for number, raw in enumerate(self._read(), 1):
+        for number, line in enumerate(self._read(), 1):
             if number > last:
                 return
             if number >= first:
-                yield number, raw.removesuffix(b"\n").decode("utf-8", "replace")
-
-    def _read(self) -> Iterator[bytes]:
-        try:
-            with open(self._path, "rb") as file:
-                yield from file
-        except OSError as error:
-            raise SjduckError(f"can't read {self._path}: {error.strerror}") from error
+                yield number, line
 
 
 class _Stored:
@@ -331,13 +327,60 @@ class _Stored:
             yield number, orjson.dumps(row, default=str).decode()
 
 
+_Reader = Callable[[], Iterator[str]]
+
+
+def _reader(document: Row) -> _Reader | None:
+    """Return what reads a document's source; None where that is not there."""
+    format = document["source_format"]
+    path = _source_file(document)
+    if unrolled.is_unrolled(format) and (path or unrolled.is_gathered(format)):
+        try:
+            if _objects(document) is not None:
+                return partial(_object_lines, document)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise _unreadable(document, error) from error
+    return partial(_file_lines, document, path) if path else None
+
+
+def _objects(document: Row) -> Iterator[Any] | None:
+    return unrolled.records(
+        document["source_format"], document["source_root"], document["source_path"]
+    )
+
+
+def _object_lines(document: Row) -> Iterator[str]:
+    """Yield the objects of a source that is not lines, one a line."""
+    try:
+        for value in _objects(document) or ():
+            yield line_of(value)
+    except OSError as error:
+        raise _unreadable(document, error) from error
+
+
+def _file_lines(document: Row, path: str) -> Iterator[str]:
+    """Yield the lines of a source file."""
+    try:
+        with open(path, "rb") as file:
+            for line in file:
+                yield line.removesuffix(b"\n").decode("utf-8", "replace")
+    except OSError as error:
+        raise _unreadable(document, error) from error
+
+
+def _unreadable(document: Row, error: OSError) -> SjduckError:
+    return SjduckError(f"can't read {source_path(document)}: {error.strerror or error}")
+
+
 def _source_file(document: Row) -> str | None:
     """Return the path of a document's source where it is there and inside its source's tree.
 
     A history is read from the archive: its path is the same on every machine, and on this one
     another's history would lie there.
     """
-    if document["source_format"] == "history":
+    if document["source_format"] in ("history", "codex-history"):
         return None
     root = document["source_root"]
     path = os.path.join(root, document["source_path"])

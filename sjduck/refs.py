@@ -11,7 +11,7 @@ from sjduck.sqlfiles import sql
 
 _NOT_FOUND = "not found or outside the archive"
 _URI = "sj://"
-_SUFFIXES = (".md", ".jsonl", ".log")
+_SUFFIXES = (".md", ".json", ".jsonl", ".log")
 MAX_CANDIDATES = 10
 
 

@@ -5,7 +5,8 @@ import os
 import socket
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from datetime import date
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -14,8 +15,11 @@ import platformdirs
 
 from sjduck.errors import UsageError
 
-SOURCE_KINDS = ("claude", "scrubjay", "scrubjay-logs", "scrubjay-memory")
-_KEYS = {"archive", "host", "timezone", "source", "this_machine"}
+SOURCE_KINDS = (
+    "claude", "codex", "copilot", "gemini", "opencode",
+    "scrubjay", "scrubjay-logs", "scrubjay-memory",
+)  # fmt: skip
+_KEYS = {"archive", "host", "timezone", "source", "this_machine", "prices"}
 _SOURCE_KEYS = {"kind", "path", "name", "host"}
 
 
@@ -33,6 +37,38 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnPrice:
+    """A price from the configuration: US dollars a million tokens, or a thousand web searches.
+
+    Without a provider it holds for any, without a tier or speed for the standard one. A call
+    that used something without an amount here is unpriced.
+    """
+
+    model: str
+    provider: str | None = None
+    service_tier: str | None = None
+    speed: str | None = None
+    since: date | None = None
+    input: float | None = None
+    cache_write_5m: float | None = None
+    cache_write_1h: float | None = None
+    cache_read: float | None = None
+    output: float | None = None
+    web_search: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What the configuration says of prices; `note` is shown with every cost."""
+
+    own: tuple[OwnPrice, ...] = ()
+    note: str | None = None
+
+
+TABLE_PRICES = Prices()
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that a run or a question needs to know of its surroundings."""
 
@@ -40,6 +76,7 @@ class Settings:
     host: str
     timezone: str
     sources: tuple[Source, ...]
+    prices: Prices = TABLE_PRICES
 
 
 def load(
@@ -70,6 +107,7 @@ def load(
         sources=tuple(
             _apart(_flagged(flags, host) if flags else _standing(config, environment, host, file))
         ),
+        prices=_prices(config.get("prices", {}), f"{file}: [prices]"),
     )
 
 
@@ -122,6 +160,37 @@ def _read_config(file: Path) -> dict[str, Any]:
             if not entry.get(name):
                 raise UsageError(f'{file}: a [[source]] needs {name} = "…"')
     return config
+
+
+def _prices(table: Any, where: str) -> Prices:
+    if not isinstance(table, dict):
+        raise UsageError(f"{where} must be a table")
+    _check_keys(table, {"note", "model"}, where)
+    _check_texts(table, ("note",), where)
+    entries = table.get("model", [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise UsageError(f"{where}: write each model as a [[prices.model]] table")
+    return Prices(
+        tuple(_own_price(entry, f"{where}: [[prices.model]]") for entry in entries),
+        table.get("note") or None,
+    )
+
+
+def _own_price(entry: dict[str, Any], where: str) -> OwnPrice:
+    names = {field.name for field in fields(OwnPrice)}
+    texts = {"model", "provider", "service_tier", "speed"}
+    _check_keys(entry, names, where)
+    _check_texts(entry, texts, where)
+    if not entry.get("model"):
+        raise UsageError(f'{where} needs model = "…"')
+    if type(entry.get("since", date.min)) is not date:
+        raise UsageError(f"{where}: since must be a day such as 2026-03-31, without quotes")
+    for name in sorted(names - texts - {"since"}):
+        amount = entry.get(name, 0)
+        is_amount = isinstance(amount, int | float) and not isinstance(amount, bool)
+        if not is_amount or not 0 <= amount < 1_000_000:
+            raise UsageError(f"{where}: {name} must be US dollars, 0 or more")
+    return OwnPrice(**entry)
 
 
 def _check_texts(table: Mapping[str, Any], names: Iterable[str], where: str) -> None:
@@ -215,17 +284,41 @@ def _standing(
             sources.append(_source(kind, path, host))
     if config.get("this_machine", True):
         sources += [
-            _source("claude", str(home), host)
-            for home in _claude_homes(environment)
-            if os.path.isdir(home / "projects")
+            _source(home.kind, str(folder), host)
+            for home in _HOMES
+            for folder in home.folders(environment)
+            if any((folder / name).exists() for name in home.holds)
         ]
     return sources
 
 
-def _claude_homes(environment: Mapping[str, str]) -> list[Path]:
-    if named := environment.get("CLAUDE_CONFIG_DIR"):
-        return [_folder(part) for part in named.split(",") if part]
-    return [_folder("~/.claude"), _folder("~/.config/claude")]
+@dataclass(frozen=True, slots=True)
+class _Home:
+    """Where a harness keeps its sessions on this machine; `below` is the way from `variable`."""
+
+    kind: str
+    variable: str
+    below: str
+    defaults: tuple[str, ...]
+    holds: tuple[str, ...]
+
+    def folders(self, environment: Mapping[str, str]) -> list[Path]:
+        """Return the folders that may be one."""
+        if named := environment.get(self.variable):
+            return [_folder(os.path.join(part, self.below)) for part in named.split(",") if part]
+        return [_folder(folder) for folder in self.defaults]
+
+
+_HOMES = (
+    _Home("claude", "CLAUDE_CONFIG_DIR", "", ("~/.claude", "~/.config/claude"), ("projects",)),
+    _Home("codex", "CODEX_HOME", "", ("~/.codex",), ("sessions", "archived_sessions")),
+    _Home("copilot", "COPILOT_HOME", "", ("~/.copilot",), ("session-state",)),
+    _Home("gemini", "GEMINI_CLI_HOME", ".gemini", ("~/.gemini",), ("tmp",)),
+    _Home(
+        "opencode", "XDG_DATA_HOME", "opencode", ("~/.local/share/opencode",),
+        ("storage", "opencode.db"),
+    ),
+)  # fmt: skip
 
 
 def _apart(sources: list[Source]) -> list[Source]:

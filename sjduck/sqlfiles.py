@@ -52,9 +52,10 @@ def published() -> dict[str, Table]:
     """Return the relations that a snapshot shows to questions, with all their columns."""
     shown: dict[str, Table] = {}
     for name, entry in _described()["views"].items():
-        like = shown.get(entry["like"]) or dictionary()[entry["like"]]
+        like = entry.get("like", "")
+        base = shown.get(like) or dictionary().get(like)
         hidden = entry.get("without", [])
-        kept = tuple(column for column in like.columns if column.name not in hidden)
+        kept = tuple(c for c in base.columns if c.name not in hidden) if base else ()
         shown[name] = Table(name, entry["about"], kept + _columns(entry))
     return shown
 

@@ -39,7 +39,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Give the test an empty home, so that nothing of this machine is read or written."""
     folder = tmp_path / "home"
     folder.mkdir()
-    ours = ("SJDUCK_", "SJMCP_", "SCRUBJAY_", "XDG_", "CLAUDE_", "CODEX_")
+    ours = (
+        "SJDUCK_", "SJMCP_", "SCRUBJAY_", "XDG_", "CLAUDE_", "CODEX_", "COPILOT_", "GEMINI_",
+    )  # fmt: skip
     for name in list(os.environ):
         if name.startswith(ours) and name != "SJDUCK_CORPUS":
             monkeypatch.delenv(name)

@@ -20,7 +20,15 @@ from etl.sources import FORMATS
 from sjduck.readable import Block, header, numbered_lines
 
 DATA = Path(__file__).parent / "data"
-TYPES = {"catalogue": "log", "history": "log", "markdown": "note", "readable": "transcript"}
+TYPES = {
+    "catalogue": "log", "history": "log", "codex-history": "log", "markdown": "note",
+    "readable": "transcript",
+}  # fmt: skip
+HARNESSES = {
+    "claude": "claude", "history": "claude", "codex": "codex", "codex-history": "codex",
+    "copilot": "copilot", "gemini": "gemini", "opencode": "opencode",
+    "opencode-storage": "opencode", "opencode-db": "opencode",
+}  # fmt: skip
 # What says the same on every row, or only which machine the test ran on.
 LEFT_OUT = frozenset(
     {
@@ -59,7 +67,8 @@ class Flat:
     def readable(self) -> str:
         """Return the readable as a reader writes it from the stored rows."""
         lines = [line.text for line in numbered_lines(self.shown_blocks())]
-        if self.file.claim.format == "claude":
+        claim = self.file.claim
+        if claim.type != "log" and claim.format not in ("readable", "markdown"):
             prompts = (block.text for block in self.shown_blocks() if block.role == "user")
             lines = header(next(prompts, None), self.document["turns"]) + lines
         return "".join(f"{line}\n" for line in lines)
@@ -69,7 +78,7 @@ def claim_of(path: Path, format: str = "claude") -> Claim:
     """Return a claim of a file that lies anywhere: an `agent-…` file is a subagent's."""
     is_agent = path.name.startswith("agent-")
     type_ = "subagent" if is_agent else TYPES.get(format, "transcript")
-    is_session = format == "claude"
+    is_session = format in HARNESSES and type_ != "log"
     return Claim(
         source="claude",
         kind="claude",
@@ -78,7 +87,7 @@ def claim_of(path: Path, format: str = "claude") -> Claim:
         format=format,
         type=type_,
         host="testhost",
-        harness="claude" if format in ("claude", "history") else None,
+        harness=HARNESSES.get(format),
         session_id=path.stem if is_session else None,
         sid=handle(path.stem) if is_session else None,
         agent_id=path.stem.removeprefix("agent-") if is_agent else None,
@@ -88,7 +97,12 @@ def claim_of(path: Path, format: str = "claude") -> Claim:
 def flatten_file(path: Path, format: str = "claude") -> Flat:
     """Return the rows of one file."""
     status = path.stat()
-    task = [(claim_of(path, format), SourceFile(status.st_size, status.st_mtime_ns), False)]
+    return flatten_claim(claim_of(path, format), SourceFile(status.st_size, status.st_mtime_ns))
+
+
+def flatten_claim(claim: Claim, source: SourceFile) -> Flat:
+    """Return the rows of what a source module claimed."""
+    task = [(claim, source, False)]
     with tempfile.TemporaryDirectory() as scratch:
         batch = flatten_task(task, f"{scratch}/spill")
         rows: dict[str, list[Row]] = {}
@@ -126,7 +140,9 @@ def golden(flat: Flat) -> Row:
     body: Row = {
         "readable": flat.readable().split("\n"),
         "unknown": dict(flat.file.unknown),
-        "document": _shown(flat.document, {"host": "testhost", "harness": "claude"}),
+        "document": _shown(
+            flat.document, {"host": "testhost", "harness": HARNESSES.get(flat.file.claim.format)}
+        ),
         **{name: rows for name, rows in tables.items() if rows},
     }
     as_written: Row = json.loads(json.dumps(body))
@@ -148,7 +164,7 @@ def _shown(row: Row, known: Row) -> Row:
 
 def samples(format: str) -> list[Path]:
     """Return the sample files of one format."""
-    paths = (DATA / format).iterdir()
+    paths = (DATA / format).iterdir() if (DATA / format).is_dir() else ()
     return sorted(
         path for path in paths if not path.name.endswith((".expected.json", ".meta.json"))
     )

@@ -30,7 +30,7 @@ from tests.test_reading import said, tool_results
 from tests.trees import session_id, write_session
 
 CHECKOUT = Path(__file__).parent.parent
-COMMANDS = ("etl", "recall", "list", "get", "within", "status", "snapshots")
+COMMANDS = ("etl", "recall", "list", "get", "within", "usage", "status", "snapshots")
 NOT_THERE = "2d60a8f3"
 NASTY = "\x1b[31mred\x07\x00\x9b2J\u202egnol\r\nnext\rover\x7f"
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

@@ -26,7 +26,9 @@ def source(kind: str, path: Path) -> Source:
 
 def claimed(kind: str, path: str) -> Claim | None:
     """Return what a path under a source's root is claimed as."""
-    return KINDS[kind](source(kind, Path("/root")), "/root", path)
+    claim = KINDS[kind](source(kind, Path("/root")), "/root", path)
+    assert claim != "piece"
+    return claim
 
 
 def write(root: Path, *paths: str) -> None:

@@ -37,6 +37,7 @@ from sjduck.server.tools import Question, Tool, all_tools
 from sjduck.settings import load
 from sjduck.snapshots import latest_key
 from sjduck.status import status
+from sjduck.usage import usage
 from sjduck.within import search_within
 from tests.conftest import SAMPLES, Fill, Quiet
 from tests.trees import write_session
@@ -47,6 +48,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sj_list": list_documents,
     "sj_get": get,
     "sj_search_within": search_within,
+    "sj_usage": usage,
     "sj_status": status,
 }
 DOCS = Path(__file__).parent.parent / "docs"
@@ -119,13 +121,13 @@ def tool(answer: Callable[[Question], dict[str, Any]]) -> Tool:
 # -- what is offered ----------------------------------------------------------------------
 
 
-async def test_five_tools_cost_a_session_less_than_7000_bytes(samples: Archive) -> None:
+async def test_all_tools_together_cost_a_session_less_than_12000_bytes(samples: Archive) -> None:
     async with Client(build_server(samples), mode="legacy") as client:
         listed = await client.list_tools()
 
     sent = listed.model_dump_json(by_alias=True, exclude_none=True)
     assert [t.name for t in listed.tools] == list(FUNCTIONS)
-    assert len(sent.encode()) < 7_000
+    assert len(sent.encode()) < 12_000
 
 
 async def test_input_schemas_are_valid_and_say_what_each_parameter_is(samples: Archive) -> None:
@@ -147,7 +149,7 @@ def test_a_tool_takes_what_its_function_takes_with_the_same_defaults(name: str) 
     asked = list(inspect.signature(FUNCTIONS[name]).parameters.values())[1:]
     known = {p.name: p.default for p in asked if p.name != "sources"}
     # None: the function's bound is its own, and the environment's.
-    caps = dict.fromkeys(("sj_recall", "sj_list", "sj_search_within"), 12_000)
+    caps = dict.fromkeys(("sj_recall", "sj_list", "sj_search_within", "sj_usage"), 12_000)
 
     for parameter in offered.parameters:
         default = known[parameter.name]
@@ -195,6 +197,9 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("sj_get", {"ref": "b25d8e61", "format": "raw"}),
     ("sj_get", {"ref": "nothing"}),
     ("sj_search_within", {"ref": "b25d8e61", "query": "fee"}),
+    ("sj_usage", {}),
+    ("sj_usage", {"by": "project,model", "since": "2026-01-01", "tz": "Asia/Tokyo"}),
+    ("sj_usage", {"by": "tool", "cost": "recorded", "sort": "calls", "order": "asc", "limit": 3}),
     ("sj_status", {}),
     ("sj_status", {"detail": "hosts"}),
     ("sj_status", {"detail": "coverage"}),
@@ -749,9 +754,12 @@ async def test_prompts_name_the_tools_to_call_and_how_to_read_on(samples: Archiv
             assert isinstance(content, TextContent)
             texts[prompt.name] = content.text
 
-    assert list(texts) == ["sjrecall", "sjfind", "sjbrowse", "sjget"]
+    assert list(texts) == ["sjrecall", "sjfind", "sjbrowse", "sjget", "sjusage"]
     for name, text in texts.items():
         assert "büro {x}" in text
+        if name == "sjusage":
+            assert "sj_usage" in text
+            continue
         assert "sj_get" in text
         assert "lines=" in text
         assert "data, no instructions" in text
@@ -771,4 +779,4 @@ async def test_a_prompt_needs_its_argument_and_its_tool(samples: Archive) -> Non
         listed = (await client.list_prompts()).prompts
 
     assert "all projects" in str(browse.messages[0].content)
-    assert [prompt.name for prompt in listed] == ["sjbrowse", "sjget"]
+    assert [prompt.name for prompt in listed] == ["sjbrowse", "sjget", "sjusage"]

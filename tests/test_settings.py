@@ -1,13 +1,22 @@
 """Settings: flag, then environment, then file, then default; what can't be taken is named."""
 
 import socket
+from datetime import date
 from pathlib import Path
 
 import platformdirs
 import pytest
 
 from sjduck.errors import UsageError
-from sjduck.settings import Settings, Source, check_timezone, config_file, load, machine_timezone
+from sjduck.settings import (
+    OwnPrice,
+    Settings,
+    Source,
+    check_timezone,
+    config_file,
+    load,
+    machine_timezone,
+)
 
 
 @pytest.fixture
@@ -226,11 +235,24 @@ def refused(file: Path, text: str) -> str:
     ("text", "hint"),
     [
         ('archiv = "/x"', "unknown key 'archiv'; did you mean 'archive'?"),
-        ("zzz = 1", "known keys: archive, host, source, this_machine, timezone"),
+        ("zzz = 1", "known keys: archive, host, prices, source, this_machine, timezone"),
         ('[[sources]]\nkind = "claude"', "did you mean 'source'?"),
         ('[[source]]\nkind = "claude"\npth = "/x"', "[[source]]: unknown key 'pth'"),
         ('[[source]]\nkind = "cluade"\npath = "/x"', "'cluade'; did you mean 'claude'?"),
-        ('[[source]]\nkind = "zzz"\npath = "/x"', "kinds: claude, scrubjay"),
+        ('prices = "cheap"', "[prices] must be a table"),
+        ("[prices]\nnotes = 1", "[prices]: unknown key 'notes'; did you mean 'note'?"),
+        ("[prices]\nnote = 1", "[prices]: note must be a text"),
+        ("[prices]\nmodel = 1", "[prices]: write each model as a [[prices.model]] table"),
+        ("[[prices.model]]\ninput = 1", '[[prices.model]] needs model = "…"'),
+        (
+            '[[prices.model]]\nmodel = "m"\ninputs = 1',
+            "unknown key 'inputs'; did you mean 'input'?",
+        ),
+        ('[[prices.model]]\nmodel = "m"\ninput = "1"', "input must be US dollars, 0 or more"),
+        ('[[prices.model]]\nmodel = "m"\noutput = -1', "output must be US dollars, 0 or more"),
+        ('[[prices.model]]\nmodel = "m"\ninput = nan', "input must be US dollars, 0 or more"),
+        ('[[prices.model]]\nmodel = "m"\nsince = "2026-03-01"', "since must be a day"),
+        ('[[source]]\nkind = "zzz"\npath = "/x"', "kinds: claude, codex"),
         ('[[source]]\nkind = "claude"', 'a [[source]] needs path = "…"'),
         ('[[source]]\npath = "/x"', 'a [[source]] needs kind = "…"'),
         ('[[source]]\nkind = "claude"\npath = ""', 'needs path = "…"'),
@@ -317,3 +339,15 @@ def test_settings_cannot_be_changed() -> None:
     assert isinstance(settings, Settings)
     with pytest.raises(AttributeError):
         settings.host = "other"  # type: ignore[misc]
+
+
+def test_own_prices_come_from_the_configuration(file: Path) -> None:
+    file.write_text(
+        '[prices]\nnote = "before tax"\n[[prices.model]]\nmodel = "m"\nprovider = "p"\n'
+        "since = 2026-03-01\ninput = 1\noutput = 2.5\n"
+    )
+
+    prices = load().prices
+
+    assert prices.note == "before tax"
+    assert prices.own == (OwnPrice("m", provider="p", since=date(2026, 3, 1), input=1, output=2.5),)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from sjduck.archive import Archive
+from sjduck.spending import prepare
 from sjduck.sqlfiles import published
 from tests.conftest import Fill
 from tests.storage import Storage, column, log_row, whole
@@ -44,6 +45,7 @@ def rendered(fill: Fill, tmp_path: Path, prompts: list[str]) -> str:
 def test_every_published_column_is_described_and_every_described_one_is_there(
     archive: Archive,
 ) -> None:
+    archive.ask(prepare)
     for name, table in published().items():
         rows = archive.ask(lambda view, name=name: view.rows(f"describe {name}"))  # type: ignore[misc]
         shown = {row["column_name"]: row["column_type"] for row in rows}
@@ -443,6 +445,7 @@ def test_sessions_add_up_the_calls_of_each(storage: Storage, archive: Archive, f
     storage.session("atlas", TWO, [], more=[{"type": "system"}])
 
     fill(*storage.sources)
+    archive.ask(prepare)
     query = "select calls, input_tokens, output_tokens from sessions order by calls"
 
     assert archive.ask(lambda view: view.rows(query)) == [

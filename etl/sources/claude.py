@@ -18,6 +18,7 @@ from etl.document import (
     handle,
     instant,
 )
+from etl.fields import text_of
 from etl.lines import Lines, parse
 from etl.sources.claude_calls import Calls
 from sjduck.readable import is_shown_user_text
@@ -110,7 +111,7 @@ class _Session:
         self.document = document
         self.facts: Facts = document.facts
         self.is_subagent = document.claim.type == "subagent"
-        self.calls = Calls(document.id, HARNESS)
+        self.calls = Calls(document.id, _name(document.claim), HARNESS)
         self.seen: set[int] = set()
         self.tools: dict[str, str] = {}
         self.cleared: str | None = None
@@ -129,9 +130,9 @@ class _Session:
             case "attachment":
                 self._attachment(record, number, sent_at)
             case "custom-title":
-                self.facts.custom_title = _text(record.get("customTitle")) or None
+                self.facts.custom_title = text_of(record.get("customTitle")) or None
             case "ai-title":
-                self.facts.ai_title = _text(record.get("aiTitle")) or None
+                self.facts.ai_title = text_of(record.get("aiTitle")) or None
             case _ if type_ not in _NOT_CONVERSATION:
                 self.document.count_unknown(type_)
 
@@ -147,16 +148,16 @@ class _Session:
     def _note_origin(self, record: dict[str, Any]) -> None:
         facts = self.facts
         if facts.cwd is None:
-            facts.cwd = _text(record.get("cwd")) or None
+            facts.cwd = text_of(record.get("cwd")) or None
         if facts.git_branch is None:
-            facts.git_branch = _text(record.get("gitBranch")) or None
+            facts.git_branch = text_of(record.get("gitBranch")) or None
         if facts.cli_version is None:
-            facts.cli_version = _text(record.get("version")) or None
+            facts.cli_version = text_of(record.get("version")) or None
         if facts.parent_session_id is None and self.is_subagent:
-            facts.parent_session_id = _text(record.get("sessionId")) or None
+            facts.parent_session_id = text_of(record.get("sessionId")) or None
 
     def _line(self, record: dict[str, Any], number: int, sent_at: int | None) -> LineFacts:
-        uuid = _text(record.get("uuid")) or None
+        uuid = text_of(record.get("uuid")) or None
         replay = False
         if uuid is not None:
             key = hash(uuid)
@@ -165,7 +166,7 @@ class _Session:
         return LineFacts(
             number=number,
             sent_at=sent_at,
-            cwd=_text(record.get("cwd")) or None,
+            cwd=text_of(record.get("cwd")) or None,
             uuid=uuid,
             is_meta=record.get("isMeta") is True,
             is_summary=record.get("isCompactSummary") is True,
@@ -185,8 +186,8 @@ class _Session:
             self.document.reject(number, None, "message is no object", repr(message))
             return
         if role == "assistant":
-            line.message_id = _text(message.get("id")) or None
-            line.model = _text(message.get("model")) or None
+            line.message_id = text_of(message.get("id")) or None
+            line.model = text_of(message.get("model")) or None
             if line.model and line.model != "<synthetic>":
                 self.facts.models.setdefault(line.model)
             self.calls.log(record, message, line)
@@ -208,15 +209,15 @@ class _Session:
             return
         match item.get("type"):
             case "text":
-                self._words(role, _text(item.get("text")), line)
+                self._words(role, text_of(item.get("text")), line)
             case "thinking":
-                thinking = _text(item.get("thinking")) or _text(item.get("text"))
+                thinking = text_of(item.get("thinking")) or text_of(item.get("text"))
                 if thinking:
                     document.hidden(role, thinking, line, kind="thinking", signal="medium")
             case "redacted_thinking":
                 pass
             case "tool_use" | "server_tool_use":
-                name, use_id = _text(item.get("name")), _text(item.get("id"))
+                name, use_id = text_of(item.get("name")), text_of(item.get("id"))
                 self.tools[use_id] = name
                 document.tool_use(name, use_id or None, item.get("input"), line)
             case "tool_result":
@@ -261,7 +262,7 @@ class _Session:
             self.facts.slash_command = command
 
     def _result(self, item: dict[str, Any], line: LineFacts) -> None:
-        use_id = _text(item.get("tool_use_id"))
+        use_id = text_of(item.get("tool_use_id"))
         content = item.get("content")
         error = item.get("is_error")
         self.document.tool_result(
@@ -276,7 +277,7 @@ class _Session:
                 self.document.hidden("assistant", _attached(part), line, kind="image", signal="low")
 
     def _system(self, record: dict[str, Any], number: int, sent_at: int | None) -> None:
-        text = _text(record.get("content")) or _error_text(record.get("error"))
+        text = text_of(record.get("content")) or _error_text(record.get("error"))
         if not text:
             return
         line = self._line(record, number, sent_at)
@@ -292,7 +293,7 @@ class _Session:
             return
         line = self._line(record, number, sent_at)
         for part in _content({"content": attachment.get("prompt")}):
-            text = _text(part.get("text")) if isinstance(part, dict) else _text(part)
+            text = text_of(part.get("text")) if isinstance(part, dict) else text_of(part)
             if isinstance(part, dict) and part.get("type") in _ATTACHED:
                 self.document.hidden("user", _attached(part), line, kind="image", signal="low")
             elif is_shown_user_text(text):
@@ -300,6 +301,10 @@ class _Session:
                 self._prompt(text, line)
             else:
                 self._envelope(text, line)
+
+
+def _name(claim: Claim) -> str:
+    return f"{claim.parent_session_id or ''} {claim.session_id}"
 
 
 def _command(text: str) -> str | None:
@@ -326,10 +331,6 @@ def _type_of(record: dict[str, Any]) -> str:
     return role if role in ("user", "assistant") else "(no type)"
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def _content(message: dict[str, Any]) -> list[Any]:
     content = message.get("content")
     if isinstance(content, list):
@@ -354,7 +355,7 @@ def _result_texts(content: Any) -> Iterator[str]:
                 if isinstance(part, str):
                     yield part
                 elif isinstance(part, dict) and part.get("type") == "text":
-                    yield _text(part.get("text"))
+                    yield text_of(part.get("text"))
         case _:
             yield as_json(content)
 
@@ -362,18 +363,18 @@ def _result_texts(content: Any) -> Iterator[str]:
 def _attached(item: dict[str, Any]) -> str:
     source = item.get("source")
     if not isinstance(source, dict):
-        return _text(item.get("title")) or str(item.get("type"))
-    data = _text(source.get("data"))
+        return text_of(item.get("title")) or str(item.get("type"))
+    data = text_of(source.get("data"))
     if source.get("type") == "text":
         return data
     size = len(data) * 3 // 4
-    return f"{_text(source.get('media_type')) or item.get('type')}, {size} bytes"
+    return f"{text_of(source.get('media_type')) or item.get('type')}, {size} bytes"
 
 
 def _error_text(error: Any) -> str:
     if isinstance(error, dict):
-        return _text(error.get("formatted")) or _text(error.get("message"))
-    return _text(error)
+        return text_of(error.get("formatted")) or text_of(error.get("message"))
+    return text_of(error)
 
 
 def _read_agent_sidecar(document: Document) -> None:
@@ -387,5 +388,5 @@ def _read_agent_sidecar(document: Document) -> None:
     except (OSError, orjson.JSONDecodeError):
         return
     if isinstance(meta, dict):
-        document.facts.agent_type = _text(meta.get("agentType")) or None
-        document.facts.custom_title = _text(meta.get("description")) or None
+        document.facts.agent_type = text_of(meta.get("agentType")) or None
+        document.facts.custom_title = text_of(meta.get("description")) or None

@@ -1,21 +1,19 @@
 """Claude Code's model responses: one call a message id, from the lines that repeat it."""
 
-import math
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeGuard
+from typing import Any
 
 from etl.document import LineFacts, hash64
+from etl.fields import cost, count, text_of
 from etl.tables import CallRow
-
-# More than any response can have: a greater number is none.
-MAX_COUNT = 2**31 - 1
 
 
 class Calls:
-    """Collects the responses of one file."""
+    """Collects the responses of one file; `name` is equal for its copies, and only for those."""
 
-    def __init__(self, document: int, harness: str) -> None:
+    def __init__(self, document: int, name: str, harness: str) -> None:
         self._document = document
+        self._name = name
         self._harness = harness
         self._rows: dict[str, CallRow] = {}
 
@@ -24,7 +22,7 @@ class Calls:
         usage = message.get("usage")
         if not isinstance(usage, dict) or line.model == "<synthetic>":
             return
-        key = line.message_id or line.uuid or f"{self._document} line {line.number}"
+        key = line.message_id or line.uuid or f"{self._name} line {line.number}"
         row = self._row(key, record, message, usage, line)
         before = self._rows.get(key)
         self._rows[key] = row if before is None else _merged(before, row)
@@ -48,27 +46,27 @@ class Calls:
         return CallRow(
             document=self._document,
             call_key=hash64(key),
-            session_id=_text(record.get("sessionId")),
+            session_id=text_of(record.get("sessionId")) or None,
             sent_at=line.sent_at,
             cwd=line.cwd,
             harness=self._harness,
             provider=_provider(line.message_id, line.model),
             model=line.model,
             message_id=line.message_id,
-            request_id=_text(record.get("requestId")),
-            input_tokens=_count(usage, "input_tokens"),
+            request_id=text_of(record.get("requestId")) or None,
+            input_tokens=count(usage, "input_tokens"),
             cache_write_5m_tokens=write_5m,
             cache_write_1h_tokens=write_1h,
-            cache_read_tokens=_count(usage, "cache_read_input_tokens"),
-            output_tokens=_count(usage, "output_tokens"),
-            reasoning_tokens=_count(details, "thinking_tokens") if has_reasoning else None,
-            web_searches=_count(usage.get("server_tool_use"), "web_search_requests"),
-            service_tier=_text(usage.get("service_tier")),
-            speed=_text(usage.get("speed")),
-            stop_reason=_text(message.get("stop_reason")),
+            cache_read_tokens=count(usage, "cache_read_input_tokens"),
+            output_tokens=count(usage, "output_tokens"),
+            reasoning_tokens=count(details, "thinking_tokens") if has_reasoning else None,
+            web_searches=count(usage.get("server_tool_use"), "web_search_requests"),
+            service_tier=text_of(usage.get("service_tier")) or None,
+            speed=text_of(usage.get("speed")) or None,
+            stop_reason=text_of(message.get("stop_reason")) or None,
             tools=list(dict.fromkeys(_tools(message.get("content")))),
             is_sidechain=line.is_sidechain,
-            recorded_cost_usd=_cost(record.get("costUSD")),
+            recorded_cost_usd=cost(record.get("costUSD")),
         )
 
 
@@ -85,7 +83,7 @@ def _merged(before: CallRow, row: CallRow) -> CallRow:
         request_id=best.request_id or other.request_id,
         stop_reason=best.stop_reason or other.stop_reason,
         sent_at=min(instants, default=None),
-        tools=list(dict.fromkeys(before.tools + row.tools)),
+        tools=list(dict.fromkeys([*before.tools, *row.tools])),
         recorded_cost_usd=max(costs, default=None),
     )
 
@@ -105,16 +103,16 @@ def _tools(content: Any) -> Iterator[str]:
     items = content if isinstance(content, list) else [content]
     for item in items:
         is_use = isinstance(item, dict) and item.get("type") in ("tool_use", "server_tool_use")
-        if is_use and (name := _text(item.get("name"))):
+        if is_use and (name := text_of(item.get("name"))):
             yield name
 
 
 def _cache_writes(usage: dict[str, Any]) -> tuple[int, int]:
     """Return 5-minute and 1-hour writes; what the parts leave of the total is 5-minute."""
     parts = usage.get("cache_creation")
-    write_5m = _count(parts, "ephemeral_5m_input_tokens")
-    write_1h = _count(parts, "ephemeral_1h_input_tokens")
-    rest = _count(usage, "cache_creation_input_tokens") - write_5m - write_1h
+    write_5m = count(parts, "ephemeral_5m_input_tokens")
+    write_1h = count(parts, "ephemeral_1h_input_tokens")
+    rest = count(usage, "cache_creation_input_tokens") - write_5m - write_1h
     return write_5m + max(rest, 0), write_1h
 
 
@@ -124,20 +122,3 @@ def _provider(message_id: str | None, model: str | None) -> str | None:
     if message_id and message_id.startswith("msg_bdrk_"):
         return "aws-bedrock"
     return "anthropic" if model and model.startswith("claude-") else None
-
-
-def _count(values: Any, name: str) -> int:
-    value = values.get(name) if isinstance(values, dict) else None
-    return int(value) if _is_number(value) and 0 <= value <= MAX_COUNT else 0
-
-
-def _cost(value: Any) -> float | None:
-    return float(value) if _is_number(value) and 0 <= value < math.inf else None
-
-
-def _is_number(value: Any) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None

@@ -1,11 +1,23 @@
-"""Claude Code's `history.jsonl`: every prompt typed, which outlives the sessions."""
+"""The `history.jsonl` of Claude Code and of Codex: every prompt typed, which outlives sessions."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from etl.document import Document, handle, instant
 from etl.lines import Lines, parse
-from etl.sources.claude import HARNESS
 from etl.tables import CatalogueRow
+
+
+class _Names(NamedTuple):
+    """What a harness calls the fields of a prompt."""
+
+    prompt: str
+    logged_at: str
+    session_id: str
+    project: str
+
+
+_CLAUDE = _Names("display", "timestamp", "sessionId", "project")
+_NAMES = {"codex": _Names("text", "ts", "session_id", "cwd")}
 
 
 def flatten(document: Document, lines: Lines) -> None:
@@ -26,13 +38,15 @@ def flatten(document: Document, lines: Lines) -> None:
 
 
 def _row(document: Document, number: int, record: dict[str, Any]) -> CatalogueRow | None:
-    prompt = record.get("display")
+    harness = document.claim.harness
+    names = _NAMES.get(harness or "", _CLAUDE)
+    prompt = record.get(names.prompt)
     if not isinstance(prompt, str) or not prompt.strip():
         return None
-    session_id = record.get("sessionId")
+    session_id = record.get(names.session_id)
     session_id = session_id if isinstance(session_id, str) and session_id else None
-    project = record.get("project")
-    logged_at = instant(record.get("timestamp"))
+    project = record.get(names.project)
+    logged_at = instant(record.get(names.logged_at))
     document.facts.saw(logged_at)
     return CatalogueRow(
         document=document.id,
@@ -44,7 +58,7 @@ def _row(document: Document, number: int, record: dict[str, Any]) -> CatalogueRo
         logged_at=logged_at,
         cwd=project if isinstance(project, str) and project else None,
         topic=prompt,
-        harness=HARNESS,
+        harness=harness,
         model=None,
         turns=None,
         bytes=None,

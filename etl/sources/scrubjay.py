@@ -3,7 +3,7 @@
 import re
 
 from etl.document import Claim
-from etl.sources.claude import HARNESS, session_claim
+from etl.sources import claude, codex, opencode
 from sjduck.settings import Source
 
 _NOT_HOSTS = frozenset({"memory", "memory.git"})
@@ -28,9 +28,13 @@ def claims(source: Source, root: str, path: str) -> Claim | None:
         case ["plans", name] if name.endswith(".md"):
             return Claim(source.name, source.kind, root, path, "markdown", "plan", host)
         case ["history.jsonl"]:
-            return Claim(source.name, source.kind, root, path, "history", "log", host, HARNESS)
+            return Claim(
+                source.name, source.kind, root, path, "history", "log", host, claude.HARNESS
+            )
         case [_, *below] if below:
-            return session_claim(source, root, path, below, host=host)
+            for claim_of in (codex.session_claim, opencode.session_claim, claude.session_claim):
+                if claim := claim_of(source, root, path, below, host=host):
+                    return claim
     return None
 
 

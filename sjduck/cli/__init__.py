@@ -16,6 +16,7 @@ _COMMANDS = {
     "list": ("listing", "List what the archive holds."),
     "get": ("reading", "Read a session, a plan, a memory or a note."),
     "within": ("reading", "Find a text inside one document."),
+    "usage": ("usage", "Say what was used and what it cost."),
     "status": ("status", "Say what is here, from where, and what is lacking."),
     "snapshots": ("status", "List the generations that --as-of can read."),
     "serve": ("serve", "Serve the archive to a coding agent (MCP over stdin and stdout)."),

@@ -6,11 +6,11 @@ import click
 
 from sjduck.archive import Row
 from sjduck.cli.opening import Opened, opens_archive
-from sjduck.cli.terminal import narrate, print_json, print_table
+from sjduck.cli.terminal import money, narrate, print_json, print_table
 from sjduck.listing import FIELDS, SORTS, TYPES, list_documents
 
 _COLUMNS = (
-    "sid", "date", "time", "is_here", "type", "host", "also_on", "project", "turns", "size",
+    "sid", "date", "time", "is_here", "type", "host", "also_on", "project", "turns", "size", "cost",
     "topic",
 )  # fmt: skip
 # What has no handle of its own is read by the name of its file.
@@ -67,7 +67,8 @@ def list_command(
         print_json(answer)
         return
     rows = [_shown(row, type_) for row in answer["items"]]
-    print_table(rows, ("name", "date", *_COLUMNS[4:]) if type_ in _NAMED else _COLUMNS)
+    columns = ("name", "date", *_COLUMNS[4:]) if type_ in _NAMED else _COLUMNS
+    print_table(rows, columns, right={"cost"})
     if not answer["total"]:
         narrate("nothing matches; 'sjduck status' says what is here")
         return
@@ -80,6 +81,7 @@ def list_command(
 
 
 def _shown(row: Row, type_: str | None) -> Row:
+    row = {**row, "cost": money(row.get("cost_usd"))}
     if row.get("type", type_) not in _NAMED:
         return row
     return {**row, "sid": None, "name": unquote(row["path"].rpartition("/")[2])}

@@ -50,7 +50,9 @@ def open_archive(archive: str | None, *, as_of: str | None, tz: str | None, fill
 
     settings = load(archive=archive, timezone=tz)
     moment = as_of_moment(as_of, settings.timezone) if as_of else None
-    opened = Archive(settings.archive, timezone=settings.timezone, as_of=moment)
+    opened = Archive(
+        settings.archive, timezone=settings.timezone, as_of=moment, prices=settings.prices
+    )
     if not opened.is_empty:
         return Opened(opened, settings)
     if moment is not None:

@@ -34,7 +34,7 @@ def serve_command(archive: str | None, tz: str | None) -> None:
 
     gc.freeze()
     gc.enable()
-    opened = Archive(settings.archive, timezone=settings.timezone)
+    opened = Archive(settings.archive, timezone=settings.timezone, prices=settings.prices)
     try:
         anyio.run(serve, build_server(opened, sources=settings.sources))
     except* BrokenPipeError:

@@ -12,13 +12,17 @@ import click
 from sjduck.bounds import Answer, compact
 
 _GAP = "  "
+_EIGHTHS = " ▏▎▍▌▋▊▉"
 _LEAST_WIDE = 24
 _LEAST_NARROW = 6
 _NARROW = 24
 # Columns that may be cut, and those that may be left out where the terminal is narrow, first
 # the one that is missed least. The first of a table, and any other, are always whole.
 _CUT = frozenset({"host", "project", "also_on", "cwd", "harness"})
-_LEFT_OUT = ("also_on", "harness", "published", "type", "cwd", "segments", "project", "host")
+_LEFT_OUT = (
+    "cache_write", "input", "output", "also_on", "harness", "published", "type", "cwd", "segments",
+    "project", "host",
+)  # fmt: skip
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _UNESCAPED = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -56,27 +60,53 @@ def echo(text: str, *, nl: bool = True) -> None:
         raise SystemExit(0) from error
 
 
+def money(dollars: float | None) -> str | None:
+    """Return an amount of US dollars as a person reads it."""
+    return None if dollars is None else f"${dollars:,.2f}"
+
+
 def narrate(text: str) -> None:
     """Say something on stderr."""
     click.echo(clean(text), err=True)
 
 
-def print_table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> None:
+def print_table(
+    rows: Iterable[Mapping[str, Any]],
+    columns: Sequence[str],
+    *,
+    right: Set[str] = frozenset(),
+    bars: Sequence[float] = (),
+) -> None:
     """Print rows as a table that fits the terminal; the last column takes what is left.
 
-    Where there is no terminal nothing is cut, unless COLUMNS says how wide it is.
+    Numbers, and the columns of `right`, end at the right. `bars`, from 0 to 1, are drawn in the
+    last column of the first rows. Where there is no terminal nothing is cut, unless COLUMNS says
+    how wide it is.
     """
     rows = list(rows)
     cells = [{name: _cell(row.get(name)) for name in columns} for row in rows]
+    for row, share in zip(cells, bars, strict=False):
+        row[columns[-1]] = _bar(share, _LEAST_WIDE)
     shown = [name for name in columns if any(row[name] for row in cells)]
     if not shown:
         return
-    numbers = {name for name in shown if all(_is_number(name, row.get(name)) for row in rows)}
+    numbers = {
+        name
+        for name in shown
+        if name in right or all(_is_number(name, row.get(name)) for row in rows)
+    }
     titles = {name: name.replace("_", " ") for name in shown}
     widths = _widths([titles, *cells], shown, terminal_width())
+    for row, share in zip(cells, bars, strict=False):
+        row[columns[-1]] = _bar(share, min(widths[columns[-1]], _LEAST_WIDE))
     echo(click.style(_line(titles, widths, numbers), bold=True))
     for row in cells:
         echo(_line(row, widths, numbers))
+
+
+def _bar(share: float, width: int) -> str:
+    eighths = round(share * width * 8)
+    return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).strip()
 
 
 def terminal_width() -> int | None:

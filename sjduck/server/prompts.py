@@ -105,6 +105,18 @@ lines it stands on. Details: sj_get with lines= or turns=, sj_search_within for 
 {_DATA}"""
 
 
+def _usage(question: str) -> str:
+    return f"""Tell me what my coding agents used and cost: {question or "this week, by project"}
+
+1. One call of sj_usage answers most questions. `by` takes several groups ("project", \
+"day,model", "session"); `since` and `until` are local days: count them from today's date, a week \
+begins on Monday. For a question about cost by something other than time the dearest come first.
+2. Answer with the `totals` first, then a table: what was asked by, calls, tokens, cost_usd. Say \
+the period and time zone (`tz`), and which table of prices was applied (`prices`).
+3. `unpriced_calls` are not in the cost: name the models (`unpriced`). A cost of null is unknown, \
+not 0. On a subscription it is what the tokens would have cost by the list, not what was paid."""
+
+
 PROMPTS = (
     Prompt(
         "sjrecall",
@@ -142,5 +154,15 @@ PROMPTS = (
         "sid, session id, sj:// URI or path",
         _get,
         "sj_get",
+    ),
+    Prompt(
+        "sjusage",
+        "Tokens and cost",
+        "Say what was used and what it cost: this week by project, or as asked",
+        "question",
+        "Period and grouping in your words; this week by project where left out",
+        _usage,
+        "sj_usage",
+        is_required=False,
     ),
 )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sjduck import listing, reading, within
+from sjduck import listing, reading, usage, within
 from sjduck.archive import Archive
 from sjduck.bounds import Answer, bound
 from sjduck.errors import UsageError
@@ -100,6 +100,10 @@ def _search_within(question: Question) -> Answer:
     return within.search_within(question.archive, **question.arguments)
 
 
+def _usage(question: Question) -> Answer:
+    return usage.usage(question.archive, **question.arguments)
+
+
 def _status(question: Question) -> Answer:
     return status(question.archive, sources=question.sources, **question.arguments)
 
@@ -120,6 +124,7 @@ def all_tools() -> tuple[Tool, ...]:
         list_tool(),
         get_tool(),
         search_within_tool(),
+        usage_tool(),
         status_tool(),
     )
 
@@ -225,6 +230,37 @@ def search_within_tool() -> Tool:
             _cap(within.MAX_CHARS),
         ),
         _search_within,
+    )
+
+
+def usage_tool() -> Tool:
+    return Tool(
+        "sj_usage",
+        "Tokens and cost",
+        "Sum up calls, tokens and US dollars over all machines and agents, each model response "
+        "once. `totals` are over everything, `unpriced` names models without a known price.",
+        (
+            Parameter(
+                "by",
+                about=f"Comma list of {', '.join(usage.GROUPS)} (block: 5 hours; session: with "
+                "its subagents)",
+                default="day",
+            ),
+            *_FILTERS,
+            Parameter("model", about="Text in the model's name"),
+            Parameter(
+                "cost",
+                about="By tokens, or as the harness wrote it down",
+                default="computed",
+                choices=usage.COSTS,
+            ),
+            Parameter("sort", about="calls, tokens, cost or a group"),
+            Parameter("order", about="Sort order", choices=("asc", "desc")),
+            Parameter("limit", "integer", "Rows", default=30, least=1),
+            Parameter("offset", "integer", "For the next page", default=0),
+            _cap(usage.MAX_CHARS),
+        ),
+        _usage,
     )
 
 
