@@ -2,16 +2,16 @@
 
 import sys
 import time
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import click
-import orjson
 
-from etl.pipeline import run
+from etl import single
 from etl.report import Report
 from etl.writer import writer_id
 from sjduck.errors import SjduckError
-from sjduck.settings import SOURCE_KINDS, load
+from sjduck.settings import SOURCE_KINDS, Settings, load
 
 
 @click.command(name="sjduck etl", context_settings={"help_option_names": ["-h", "--help"]})
@@ -24,23 +24,112 @@ from sjduck.settings import SOURCE_KINDS, load
     help=f"Take in this tree instead of the configured ones; KIND: {', '.join(SOURCE_KINDS)}.",
 )
 @click.option("--reindex", is_flag=True, help="Make the search index anew from the archive.")
+@click.option("--watch", is_flag=True, help="Go on taking in changes as they come, until stopped.")
+@click.option(
+    "--poll",
+    "poll_s",
+    type=click.FloatRange(min=1),
+    metavar="SECONDS",
+    help="With --watch: look at the sources so often, where else the system tells of changes. "
+    "Network file systems can't tell: they are looked at every 60 seconds.",
+)
+@click.option(
+    "--detach",
+    is_flag=True,
+    help="Return at once: the run goes on without you, after the one that is on.",
+)
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@click.option("--with-parent", is_flag=True, hidden=True)
+@click.option("--in-turn", is_flag=True, hidden=True)
 def command(
     archive: str | None,
     sources: tuple[str, ...],
     *,
     reindex: bool,
+    watch: bool,
+    poll_s: float | None,
+    detach: bool,
+    quiet: bool,
+    as_json: bool,
+    with_parent: bool,
+    in_turn: bool,
+) -> None:
+    """Take in what is new in the sources and publish a snapshot."""
+    if watch and (reindex or detach):
+        raise click.UsageError("--watch goes without --reindex and --detach")
+    if poll_s and not watch:
+        raise click.UsageError("--poll goes with --watch")
+    read = partial(load, archive=archive, sources=sources)
+    if watch:
+        _watch(read, poll_s, with_parent=with_parent, quiet=quiet, as_json=as_json)
+    elif detach:
+        _detach(read(), sources, reindex=reindex)
+    else:
+        _run_once(read(), reindex=reindex, quiet=quiet, as_json=as_json, in_turn=in_turn)
+
+
+def _run_once(
+    settings: Settings, *, reindex: bool, quiet: bool, as_json: bool, in_turn: bool
+) -> None:
+    from etl.pipeline import run
+
+    writer = writer_id()
+    turn = None
+    if in_turn:
+        turn = single.turn(settings.archive, writer)
+        if turn is None:
+            return
+    with RunProgress(quiet=quiet) as progress:
+        begun = turn.release if turn else None
+        report = run(settings, writer, progress, reindex=reindex, begun=begun)
+    for warning in report.warnings:
+        click.echo(f"sjduck: {warning}", err=True)
+    click.echo(report.dumps() if as_json else summary(report))
+
+
+def _detach(settings: Settings, sources: Sequence[str], *, reindex: bool) -> None:
+    """Start a run that outlives this process, unless one waits already to look at the sources."""
+    flags = [f"--source={source}" for source in sources] + ["--reindex"] * reindex
+    single.start_detached([f"--archive={settings.archive}", "--quiet", "--in-turn", *flags])
+
+
+def _watch(
+    read: Callable[[], Settings],
+    poll_s: float | None,
+    *,
+    with_parent: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Take in what is new in the sources and publish a snapshot."""
-    settings = load(archive=archive, sources=sources)
-    with _Progress(quiet=quiet) as progress:
-        report = run(settings, writer_id(), progress, reindex=reindex)
-    for warning in report.warnings:
-        click.echo(f"sjduck: {warning}", err=True)
-    click.echo(orjson.dumps(asdict(report)).decode() if as_json else summary(report))
+    from etl.watch import watch
+
+    def show(report: Report) -> None:
+        if as_json:
+            click.echo(report.dumps())
+        elif report.has_taken and not quiet:
+            click.echo(_in_brief(report))
+
+    watch(
+        read,
+        writer_id(),
+        poll_s=poll_s,
+        with_parent=with_parent,
+        say=lambda line: click.echo(f"sjduck: {line}", err=True),
+        show=show,
+    )
+
+
+def _in_brief(report: Report) -> str:
+    counts = {
+        "new": report.new,
+        "changed": report.changed,
+        "gone": report.gone,
+        "back again": report.returned,
+    }
+    counted = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+    size = f", {report.bytes / 1e6:,.1f} MB" if report.bytes else ""
+    return f"{counted}{size} in {report.seconds:.1f} s, snapshot {report.generation}"
 
 
 def summary(report: Report) -> str:
@@ -60,6 +149,7 @@ def summary(report: Report) -> str:
         (report.returned, "back again"),
         (report.vanished, "vanished while the run was on"),
         (report.unclaimed, "files that are no sessions"),
+        (report.pruned, "left out: pruned earlier"),
     ):
         if count:
             lines.append(f"{count:,} {what}")
@@ -91,7 +181,7 @@ def main() -> int:
     return 0
 
 
-class _Progress:
+class RunProgress:
     """Progress on stderr: a bar at a terminal, a line now and then elsewhere."""
 
     def __init__(self, *, quiet: bool) -> None:
@@ -118,7 +208,7 @@ class _Progress:
         self._started = time.monotonic()
         self._bytes = self._size = 0
 
-    def __enter__(self) -> "_Progress":
+    def __enter__(self) -> "RunProgress":
         self._bar.start()
         return self
 

@@ -4,6 +4,7 @@ import os
 import stat
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import file_digest
 from pathlib import Path
 
 from sjduck.errors import ArchiveUnusable
@@ -89,6 +90,15 @@ def publish_once(path: Path, content: bytes, mode: int) -> bool:
         aside.unlink(missing_ok=True)
     sync_folder(path.parent)
     return True
+
+
+def digest_of(path: str) -> str:
+    """Return the SHA-256 of a file's content, empty where it can't be read."""
+    try:
+        with open(path, "rb") as file:
+            return file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
 
 
 def sync_folder(folder: Path) -> None:

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
+from threading import Thread
 
 import pyarrow as pa
 
@@ -48,6 +49,19 @@ class Part:
     year: int
     stream: bytes | str
 
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows."""
+        if isinstance(self.stream, bytes):
+            yield from pa.ipc.open_stream(self.stream)
+        else:
+            with pa.memory_map(self.stream) as file:
+                yield from pa.ipc.open_stream(file)
+
+    def drop(self) -> None:
+        """Remove the file, where there is one."""
+        if isinstance(self.stream, str):
+            os.unlink(self.stream)
+
 
 @dataclass(slots=True)
 class Batch:
@@ -85,7 +99,8 @@ def flatten_all(work: list[Task], scratch: Path, *, workers: int) -> Iterator[Ba
         for number, task in enumerate(work):
             yield flatten_task(task, str(scratch / str(number)))
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("forkserver")) as pool:
+    context = get_context("forkserver")
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent) as pool:
         waiting: list[Future[Batch]] = []
         for number, task in enumerate(work):
             waiting.append(pool.submit(flatten_task, task, str(scratch / str(number))))
@@ -93,6 +108,18 @@ def flatten_all(work: list[Task], scratch: Path, *, workers: int) -> Iterator[Ba
                 yield waiting.pop(0).result()
         while waiting:
             yield waiting.pop(0).result()
+
+
+def _end_with_parent() -> None:
+    """Let this process end when the run that started it is killed: its queue never ends."""
+    parent = parent_process()
+    if parent is not None:
+        Thread(target=_wait_for, args=(parent.sentinel,), daemon=True).start()
+
+
+def _wait_for(sentinel: int) -> None:
+    connection.wait([sentinel])
+    os._exit(1)
 
 
 def flatten_task(task: Task, spill: str) -> Batch:

@@ -1,7 +1,7 @@
 """Which documents need an index, and which index files are folded into the new one."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from etl.parts import Part
@@ -9,6 +9,8 @@ from etl.state import State
 from sjduck.snapshots import IndexFile, Segment
 
 MAX_FILES = 8
+# An index file of this many times the bytes that are new makes room for the next ones too.
+_LARGE = 4
 
 
 def plan(
@@ -17,24 +19,41 @@ def plan(
     """Return the index files to keep, and the documents that a new one has to hold."""
     there = [index for index in indexes if _size(root / index.path) == index.bytes]
     alive = [index for index in there if index.live_documents > 0]
-    keep = kept(alive, is_adding=bool(_unindexed(state, alive)))
-    return keep, _unindexed(state, keep)
+    new = _unindexed(state, alive)
+    keep = kept(alive, is_adding=bool(new), mostly_dead=state.mostly_dead())
+    documents = _unindexed(state, keep)
+    # Else one session that grows would have large ones indexed again by every run.
+    if len(keep) == MAX_FILES - 1 and _bytes(state, documents) > _LARGE * _bytes(state, new):
+        keep = keep[:-1]
+        documents = _unindexed(state, keep)
+    return keep, documents
 
 
-def kept(indexes: Iterable[IndexFile], *, is_adding: bool) -> list[IndexFile]:
+def kept(
+    indexes: Iterable[IndexFile], *, is_adding: bool, mostly_dead: Collection[str] = ()
+) -> list[IndexFile]:
     """Return the index files to keep: none mostly dead, none too many beside a new one.
 
-    The smallest go first: their documents are few to index again.
+    The smallest go first: their documents are few to index again. `mostly_dead` are paths of
+    those that are more than half dead by bytes.
     """
     files = sorted(indexes, key=lambda index: (-index.bytes, index.path))
-    alive = [index for index in files if 2 * len(index.dead) <= index.documents]
+    alive = [
+        index
+        for index in files
+        if 2 * len(index.dead) <= index.documents and index.path not in mostly_dead
+    ]
     is_adding = is_adding or len(alive) < len(files) or len(files) > MAX_FILES
     return alive[: MAX_FILES - 1] if is_adding else alive[:MAX_FILES]
 
 
 def _unindexed(state: State, indexes: Iterable[IndexFile]) -> set[int]:
     paths = {index.path for index in indexes}
-    return {taken.document for taken in state.files.values() if taken.index not in paths}
+    return {
+        taken.document
+        for taken in state.files.values()
+        if taken.segment and taken.index not in paths
+    }
 
 
 def parts(state: State, segments: Iterable[Segment], documents: set[int]) -> list[Part]:
@@ -48,6 +67,11 @@ def parts(state: State, segments: Iterable[Segment], documents: set[int]) -> lis
         for segment in segments
         if places[segment.name]
     ]
+
+
+def _bytes(state: State, documents: set[int]) -> int:
+    """Return the bytes of the source files of some documents."""
+    return sum(max(t.size, 0) for t in state.files.values() if t.document in documents)
 
 
 def _size(path: Path) -> int | None:

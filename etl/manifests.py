@@ -1,7 +1,7 @@
 """Publish generations, keep their history thin, and sweep the files that none names."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -58,14 +58,57 @@ def kept(created: Iterable[tuple[int, datetime]], now: datetime) -> set[int]:
     return set(chosen.values()) | {newest_first[0][0]} if newest_first else set()
 
 
-def thin(root: Path, writer: str, now: datetime) -> list[Path]:
-    """Remove the generations that are not kept; return the files that no kept one names."""
-    manifests = {
+def whole(root: Path, writer: str) -> dict[int, Manifest]:
+    """Return every generation of a writer that is whole."""
+    return {
         number: manifest
         for number in generations(root, writer)
         if (manifest := read_manifest(root, writer, number))
     }
-    keep = kept(((number, m.created_at) for number, m in manifests.items()), now)
+
+
+def affordable(generations: Iterable[Manifest]) -> set[int]:
+    """Return the generations that hold no more of what is superseded than was written since.
+
+    A session that grows all day would be kept in every state that it had. The newest and the
+    one before it, which questions may be reading, are among them.
+    """
+    newest_first = sorted(generations, key=lambda m: m.generation, reverse=True)
+    live = _sizes(newest_first[0]) if newest_first else {}
+    chosen: set[int] = set()
+    held: dict[str, int] = {}
+    for place, manifest in enumerate(newest_first):
+        files = _sizes(manifest)
+        superseded = held | {path: size for path, size in files.items() if path not in live}
+        since = sum(size for path, size in live.items() if path not in files)
+        if place < 2 or sum(superseded.values()) <= since:
+            chosen.add(manifest.generation)
+            held = superseded
+    return chosen
+
+
+def thin(
+    root: Path,
+    writer: str,
+    now: datetime,
+    *,
+    drop: Callable[[Manifest], bool] | None = None,
+    sparing: bool = False,
+) -> list[Path]:
+    """Remove the generations that are not kept; return the files that no kept one names.
+
+    `drop` tells of a generation that is not kept whatever its age, the newest excepted; `sparing`
+    keeps only what is affordable.
+    """
+    manifests = whole(root, writer)
+    newest = max(manifests, default=0)
+    keep = {
+        number
+        for number in kept(((number, m.created_at) for number, m in manifests.items()), now)
+        if number == newest or drop is None or not drop(manifests[number])
+    }
+    if sparing:
+        keep = affordable(manifests[number] for number in keep)
     used = {path for number in keep for path in _paths(manifests[number])}
     dropped: set[str] = set()
     for number, manifest in manifests.items():
@@ -75,14 +118,19 @@ def thin(root: Path, writer: str, now: datetime) -> list[Path]:
     return [root / path for path in sorted(dropped - used)]
 
 
+def torn(root: Path, writer: str) -> list[int]:
+    """Return the generations whose manifest is there and not whole."""
+    return [n for n in generations(root, writer) if read_manifest(root, writer, n) is None]
+
+
 def orphans(root: Path, writer: str) -> list[Path]:
-    """Return this writer's files that no manifest names: a killed run left them."""
-    used = {
-        path
-        for number in generations(root, writer)
-        if (manifest := read_manifest(root, writer, number))
-        for path in _paths(manifest)
-    }
+    """Return this writer's files that no manifest names: a killed run left them.
+
+    What a manifest that is not whole may name is not among them.
+    """
+    if torn(root, writer):
+        return sorted(manifest_folder(root, writer).glob(".*"))
+    used = {path for manifest in whole(root, writer).values() for path in _paths(manifest)}
     files = [
         file
         for table in TABLES
@@ -111,5 +159,11 @@ def sweep(root: Path, files: Iterable[Path]) -> int:
 
 
 def _paths(manifest: Manifest) -> set[str]:
-    segments = {file.path for segment in manifest.segments for file in segment.tables.values()}
-    return segments | {index.path for index in manifest.indexes}
+    return set(_sizes(manifest))
+
+
+def _sizes(manifest: Manifest) -> dict[str, int]:
+    """Return the bytes of each file that a generation names."""
+    tables = [file for segment in manifest.segments for file in segment.tables.values()]
+    sizes = {file.path: file.bytes for file in tables}
+    return sizes | {index.path: index.bytes for index in manifest.indexes}

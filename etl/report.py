@@ -40,6 +40,8 @@ class Report:
     gone: int = 0
     returned: int = 0
     vanished: int = 0
+    pruned: int = 0
+    postponed: int = 0
     bytes: int = 0
     archive_bytes: int = 0
     seconds: float = 0.0
@@ -49,13 +51,38 @@ class Report:
     unclaimed: int = 0
     merged: int = 0
     indexed: int = 0
+    freed: int = 0
+    retaken: int = 0
+    kept: int = 0
+    lost: list[dict[str, Any]] = field(default_factory=list)
+    quarantined: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    # For a watcher alone: in how many seconds to take in what was left for then, and how long it
+    # is too early for which file.
+    rest_s: float | None = None
+    resting: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def has_taken(self) -> bool:
+        """Whether anything is other than before."""
+        return bool(self.new or self.changed or self.gone or self.returned)
+
+    def dumps(self) -> str:
+        """Return the report as JSON."""
+        body: dict[str, Any] = {name: getattr(self, name) for name in Report.__slots__}
+        for name in ("rejected", "unknown", "skipped"):
+            body[name] = dict(sorted(body[name].items()))
+        del body["rest_s"], body["resting"]
+        return orjson.dumps(body).decode()
+
+    def postpone(self, file: str, rest_s: float) -> None:
+        """Count a file that has changed and is left for a run in `rest_s` seconds."""
+        self.postponed += 1
+        self.resting[file] = rest_s
+        self.rest_s = rest_s if self.rest_s is None else min(self.rest_s, rest_s)
 
 
 def write_last_run(root: Path, report: Report, modes: Modes) -> None:
     """Leave word of the run for `status`, also where nothing was published."""
-    body: dict[str, Any] = {name: getattr(report, name) for name in Report.__slots__}
-    for name in ("rejected", "unknown", "skipped"):
-        body[name] = dict(sorted(body[name].items()))
     path = manifest_folder(root, report.writer) / "last-run"
-    write_whole(path, orjson.dumps(body), modes.file)
+    write_whole(path, report.dumps().encode(), modes.file)

@@ -175,7 +175,7 @@ class Archive:
     @property
     def is_empty(self) -> bool:
         """Whether nothing was ever taken in."""
-        return not self.snapshot.manifests
+        return not read_snapshot(self.root, as_of=self.as_of).manifests
 
     def ask(self, question: Callable[[View], Answer]) -> Answer:
         """Return what `question` finds on the newest snapshot.
@@ -227,7 +227,8 @@ class Archive:
         if self._connection is not None and key == self._key:
             return
         snapshot = read_snapshot(self.root, as_of=self.as_of)
-        if self._connection is None or snapshot.key != self._snapshot.key:
+        shown = self._snapshot
+        if self._connection is None or (snapshot.key, snapshot.pruned) != (shown.key, shown.pruned):
             # Cursors of the older connection keep it alive until they are done.
             self._snapshot, self._connection = snapshot, connect(snapshot)
         # A generation that is not whole yet has its name already: it is looked at again.
@@ -248,7 +249,9 @@ def question(
 
 def _as_ours(error: duckdb.Error) -> SjduckError:
     first_line = str(error).split("\n", 1)[0]
-    return SjduckError(f"the archive can't answer: {first_line}")
+    # What names a file of the archive is about that file.
+    hint = "; run 'sjduck doctor'" if ".parquet" in first_line else ""
+    return SjduckError(f"the archive can't answer: {first_line}{hint}")
 
 
 def connect(snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
@@ -265,8 +268,14 @@ def connect(snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
     _add_segments(connection, snapshot)
     for table in dictionary():
         connection.execute(f"create view stored_{table} as {_union(snapshot, table)}")
+    # Where nothing was pruned, nothing is looked for.
+    nothing = "select null::bigint as document, null::integer as segment where false"
+    _materialise(connection, "pruned", sql("snapshot/pruned") if snapshot.pruned else nothing)
     _materialise(connection, "living", sql("snapshot/living"))
-    _materialise(connection, "catalogue", _living("catalogue"))
+    connection.execute(f"create view living_catalogue as {_living('catalogue')}")
+    shown = sql("snapshot/catalogue") if snapshot.pruned else "select * from living_catalogue"
+    _materialise(connection, "catalogue", shown)
+    connection.execute("drop view living_catalogue")
     _materialise(connection, "copies", sql("snapshot/copies"))
     _materialise(connection, "topics", sql("snapshot/topics"))
     _materialise(connection, "documents", sql("views/documents"))
@@ -309,6 +318,9 @@ def _add_segments(connection: duckdb.DuckDBPyConnection, snapshot: Snapshot) -> 
     keep_rows(connection, "dead", {"segment": "integer", "document": "bigint"}, dead)
     columns = {"writer": "varchar", "document": "bigint", "gone_at": "timestamp"}
     keep_rows(connection, "gone", columns, gone)
+    columns = {"kind": "varchar", "id": "varchar", "host": "varchar", "with_catalogue": "boolean"}
+    stones = [(*key, with_catalogue) for key, with_catalogue in snapshot.pruned.keys.items()]
+    keep_rows(connection, "tombstones", columns, stones)
 
 
 def _owned(snapshot: Snapshot) -> Iterator[tuple[Manifest, Segment]]:

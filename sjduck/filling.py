@@ -4,14 +4,19 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, NoReturn
 
+import orjson
+
+from sjduck.errors import NothingToRead, SjduckError, UsageError
+from sjduck.mounts import folders
 from sjduck.settings import Source
 
 _PACKAGES = Path(__file__).parent.parent
+_FAILURES = {error.exit_code: error for error in (UsageError, NothingToRead)}
 
 
 def run_etl(arguments: Sequence[str], *, stdout_too: bool) -> int:
@@ -20,6 +25,65 @@ def run_etl(arguments: Sequence[str], *, stdout_too: bool) -> int:
     return subprocess.run(
         _command(arguments), env=_environment(), stdout=stdout, check=False
     ).returncode
+
+
+def become_etl(arguments: Sequence[str]) -> NoReturn:
+    """Go on as etl: the same process where the system can, so that signals reach it."""
+    if os.name == "posix":
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os.execve(sys.executable, _command(arguments), _environment())
+    raise SystemExit(run_etl(arguments, stdout_too=True))
+
+
+def start_watching(archive: Path, *, poll_s: float | None) -> "subprocess.Popen[bytes]":
+    """Start a watcher of the sources that ends with this process, however that ends."""
+    poll = [] if poll_s is None else [f"--poll={poll_s:g}"]
+    # It reads stdin, which nobody writes to, until we are gone.
+    return subprocess.Popen(
+        _command([f"--archive={archive}", "--watch", "--with-parent", "--quiet", *poll]),
+        env=_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def start_reindex(archive: Path) -> None:
+    """Have the search index made anew by a run that outlives this process."""
+    done = subprocess.run(
+        _command([f"--archive={archive}", "--reindex", "--detach", "--quiet"]),
+        env=_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    if done.returncode:
+        raise SjduckError(_last_line(done.stderr) or f"etl ended with {done.returncode}")
+
+
+def ask_etl(request: Mapping[str, Any], *, is_heard: bool) -> dict[str, Any]:
+    """Have etl do one request in a process of its own; return its answer.
+
+    `is_heard`: what it says on stderr meanwhile is shown. Raises what it says where it fails.
+    """
+    done = subprocess.run(
+        _command(["--request"]),
+        env=_environment(),
+        input=orjson.dumps(request),
+        stdout=subprocess.PIPE,
+        stderr=None if is_heard else subprocess.PIPE,
+        check=False,
+    )
+    try:
+        answer: dict[str, Any] = orjson.loads(done.stdout)
+    except orjson.JSONDecodeError as error:
+        reason = _last_line(done.stderr or b"") or f"it ended with {done.returncode}"
+        raise SjduckError(f"etl failed: {reason}") from error
+    if "failed" in answer:
+        raise _FAILURES.get(answer["exit_code"], SjduckError)(answer["failed"])
+    return answer
 
 
 class Filling:
@@ -34,7 +98,7 @@ class Filling:
 
     def begin(self) -> bool:
         """Start it where it is not on; tell whether there is a source to fill from."""
-        if not any(source.path.is_dir() for source in self._sources):
+        if not folders(source.path for source in self._sources):
             return False
         with self._lock:
             if not self._is_on:
@@ -86,8 +150,9 @@ class Filling:
         return "no sessions found on this machine; run 'sjduck etl --source KIND=PATH'"
 
     def _answer(self, error: str, hint: str) -> dict[str, Any]:
+        there = folders(source.path for source in self._sources)
         sources = [
-            {"kind": s.kind, "path": str(s.path), "is_reachable": s.path.is_dir()}
+            {"kind": s.kind, "path": str(s.path), "is_reachable": s.path in there}
             for s in self._sources
         ]
         return {"error": error, "hint": hint, "archive": str(self._archive), "sources": sources}

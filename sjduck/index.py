@@ -40,6 +40,7 @@ _DERIVED = {
     "conversations": "index/conversations",
     "turns_said": "index/turns",
     "units": "index/units",
+    "ranking_weights": "recall/ranking_weights",
 }
 # What a preparation that failed half-way left is made anew.
 _keep = partial(keep_rows, create="create or replace table")

@@ -8,20 +8,18 @@ import os
 import secrets
 import shutil
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 import platformdirs
 
+from sjduck.mounts import is_remote
 from sjduck.snapshots import IndexFile
 
 MAX_BYTES = 4 * 1024**3
 # A copy in the making that is older was left by a killed process.
 _ABANDONED_S = 3_600
-_REMOTE = frozenset(
-    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afs", "ceph", "fuse.rclone"}
-)
-_MOUNTS = Path("/proc/self/mountinfo")
 
 
 def local_place(root: Path, index: IndexFile) -> Path:
@@ -44,21 +42,12 @@ def local_place(root: Path, index: IndexFile) -> Path:
     return copy
 
 
-def is_remote(path: Path) -> bool:
-    """Tell whether a path lies on a network file system, as far as the machine says."""
-    try:
-        mounts = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return False
-    real = os.path.realpath(path)
-    best, kind = "", ""
-    for line in mounts.splitlines():
-        before, _, after = line.partition(" - ")
-        place = before.split(" ")[4].encode().decode("unicode_escape")
-        inside = real == place or real.startswith(place.rstrip("/") + "/")
-        if inside and len(place) >= len(best):
-            best, kind = place, after.split(" ")[0]
-    return kind in _REMOTE
+def drop_copies(digests: Iterable[str]) -> None:
+    """Remove the local copies of index files that are no more."""
+    folder = Path(platformdirs.user_cache_dir("sjduck")) / "index"
+    for digest in digests:
+        with suppress(OSError):
+            (folder / f"{digest}.duckdb").unlink()
 
 
 def _make_room(folder: Path, size: int) -> None:

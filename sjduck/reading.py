@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain, pairwise
+from pathlib import Path
 from typing import Any, Protocol
 
 import orjson
@@ -15,6 +16,7 @@ from sjduck.condensed import Condensed
 from sjduck.confine import allowed_roots, is_within
 from sjduck.errors import SjduckError, UsageError
 from sjduck.jsontext import line_of
+from sjduck.mounts import folders
 from sjduck.readable import HEADER_LINES, Block, header, numbered_lines
 from sjduck.refs import is_answer, path_of, resolve, source_path
 from sjduck.slices import END, Span, cut, line_ref, parse_lines, parse_turns
@@ -332,6 +334,8 @@ _Reader = Callable[[], Iterator[str]]
 
 def _reader(document: Row) -> _Reader | None:
     """Return what reads a document's source; None where that is not there."""
+    if not folders([Path(document["source_root"])]):
+        return None
     format = document["source_format"]
     path = _source_file(document)
     if unrolled.is_unrolled(format) and (path or unrolled.is_gathered(format)):

@@ -6,13 +6,13 @@ from itertools import pairwise
 from sjduck import snippets, verify
 from sjduck.archive import Row, View, question
 from sjduck.bounds import Answer, fit
+from sjduck.entries import Filters, keep_eligible, shown
 from sjduck.errors import UsageError
 from sjduck.index import prepare
-from sjduck.periods import local, period
-from sjduck.refs import path_of
+from sjduck.periods import period
 from sjduck.settings import check_timezone
 from sjduck.sqlfiles import sql
-from sjduck.terms import MAX_TERMS, Question
+from sjduck.terms import MAX_TERMS, PIECES, Question
 from sjduck.terms import question as ask_terms
 from sjduck.words import relevance_text
 
@@ -24,13 +24,6 @@ _RESUME = {
     "claude": "claude --resume",
     "codex": "codex resume",
     "opencode": "opencode --session",
-}
-_PIECES = {
-    "piece": "integer",
-    "term": "integer",
-    "text": "varchar",
-    "is_part": "boolean",
-    "parts": "integer",
 }
 _VERIFIED = {"entry": "integer", "line": "integer", "is_topic": "boolean", "term": "integer"}
 
@@ -72,27 +65,23 @@ def recall(
     prepare(view)
     notes = _find_evidence(view, asked)
     _find_relevance(view, f"{query} {also or ''}")
-    view.table(
-        "eligible",
-        sql("recall/eligible"),
-        type=type,
-        include_sidechains=include_sidechains or type == "subagent",
+    filters = Filters(
         host=host,
         project=project,
         harness=harness,
-        since_at=span.since_at,
-        until_at=span.until_at,
-        tz=tz,
+        type=type,
+        include_sidechains=include_sidechains or type == "subagent",
     )
+    keep_eligible(view, filters, span, tz)
     ranked = _rank(view, asked, min(max(k, 1), MAX_RESULTS), rank)
-    shown = snippets.find(view, ranked, asked)
+    found = snippets.find(view, ranked, asked)
     results = [
         {
-            **_row(row, tz),
+            **shown(row, tz),
             **(resumption(row) if fields == "full" else {}),
             "score": int(row["score"]),
             "why": _why(row, asked),
-            "snippets": shown[row["entry"]],
+            "snippets": found[row["entry"]],
         }
         for row in ranked
     ]
@@ -133,7 +122,7 @@ def _find_evidence(view: View, asked: Question) -> list[str]:
         }
         for piece, (term, text) in enumerate(found)
     ]
-    view.table_of("pieces", _PIECES, pieces)
+    view.table_of("pieces", PIECES, pieces)
     view.table("found_words", sql("recall/words"))
     view.table("spots", sql("recall/spots"))
     verified, notes = verify.verified(view, asked)
@@ -185,26 +174,6 @@ def _measure(view: View, asked: Question, entries: list[int], *, first: bool = F
     add = view.table if first else view.add
     add("hits", sql("recall/hits"), entries=entries)
     add("measured", sql("recall/evidence"), entries=entries, query_mask=asked.query_mask)
-
-
-def _row(row: Row, tz: str) -> Row:
-    """Return what a listing would show of an entry."""
-    there = local(row["dated_at"], tz)
-    shown: Row = {
-        "type": row["type"],
-        "date": f"{there:%Y-%m-%d}" if there else None,
-        "host": row["host"],
-        "project": row["project"],
-        "topic": row["topic"],
-        "sid": row["sid"],
-    }
-    if row["document"] is None:
-        host = row["host"] or "the host it ran on"
-        shown["note"] = f"transcript not in this archive — recall it on {host}"
-    else:
-        shown["path"] = path_of(row)
-    others = sorted(set(row["hosts"] or ()) - {row["host"]})
-    return {**shown, "also_on": others} if others else shown
 
 
 def resumption(row: Row) -> Row:

@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
 from sjduck.archive import Row, View
 from sjduck.bounds import Answer
+from sjduck.mounts import resolved
 from sjduck.sqlfiles import sql
 
 _NOT_FOUND = "not found or outside the archive"
@@ -73,7 +75,7 @@ def _candidates(view: View, ref: str) -> list[Row]:
 def _by_path(view: View, ref: str) -> list[Row]:
     """Return the documents at a path as it is written, else at where it leads on this machine."""
     ref = ref.replace("\0", "")  # which no path can hold
-    for path in (ref, os.path.realpath(os.path.expanduser(ref))):
+    for path in (ref, resolved(Path(os.path.expanduser(ref)))):
         found = view.rows(sql("refs/by_path"), path=path.replace("\\", "/"))
         if found:
             return _closest(found)

@@ -13,13 +13,14 @@ from zoneinfo import ZoneInfo
 
 import platformdirs
 
-from sjduck.errors import UsageError
+from sjduck.errors import SjduckError, UsageError
+from sjduck.mounts import resolved, silent
 
 SOURCE_KINDS = (
     "claude", "codex", "copilot", "gemini", "opencode",
     "scrubjay", "scrubjay-logs", "scrubjay-memory",
 )  # fmt: skip
-_KEYS = {"archive", "host", "timezone", "source", "this_machine", "prices"}
+_KEYS = {"archive", "host", "timezone", "source", "this_machine", "remote", "prices"}
 _SOURCE_KEYS = {"kind", "path", "name", "host"}
 
 
@@ -77,6 +78,8 @@ class Settings:
     timezone: str
     sources: tuple[Source, ...]
     prices: Prices = TABLE_PRICES
+    # The SSH host whose archive answers where this machine has none.
+    remote: str | None = None
 
 
 def load(
@@ -108,6 +111,12 @@ def load(
             _apart(_flagged(flags, host) if flags else _standing(config, environment, host, file))
         ),
         prices=_prices(config.get("prices", {}), f"{file}: [prices]"),
+        remote=(
+            environment.get("SJDUCK_REMOTE")
+            or config.get("remote")
+            or environment.get("SCRUBJAY_MCP_REMOTE")
+            or None
+        ),
     )
 
 
@@ -147,7 +156,7 @@ def _read_config(file: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"can't read {file}: {error}") from error
     _check_keys(config, _KEYS, f"{file}")
-    _check_texts(config, ("archive", "host", "timezone"), f"{file}")
+    _check_texts(config, ("archive", "host", "timezone", "remote"), f"{file}")
     if not isinstance(config.get("this_machine", True), bool):
         raise UsageError(f"{file}: this_machine must be true or false")
     entries = config.get("source", [])
@@ -253,6 +262,8 @@ def _flagged(flags: Iterable[str], host: str) -> list[Source]:
         if not sign or not path:
             raise UsageError(f"can't take source {flag!r}; write KIND=PATH")
         source = _source(kind, path, host)
+        if why := silent([source.path]).get(source.path):
+            raise SjduckError(f"source {flag!r} {why}; check that its server and network are up")
         if not os.path.isdir(source.path):
             raise UsageError(f"source {flag!r} is not a folder; check the path")
         sources.append(source)
@@ -325,10 +336,10 @@ def _apart(sources: list[Source]) -> list[Source]:
     """Drop a tree that is named twice, and a memory tree that its storage root holds."""
     kept: list[Source] = []
     for source in sources:
-        place = os.path.realpath(source.path)
-        same = any(s.kind == source.kind and os.path.realpath(s.path) == place for s in kept)
+        place = resolved(source.path)
+        same = any(s.kind == source.kind and resolved(s.path) == place for s in kept)
         held = source.kind == "scrubjay-memory" and any(
-            s.kind == "scrubjay" and os.path.realpath(s.path / "memory") == place for s in sources
+            s.kind == "scrubjay" and resolved(s.path / "memory") == place for s in sources
         )
         if not (same or held):
             kept.append(source)

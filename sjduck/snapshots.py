@@ -12,6 +12,8 @@ from urllib.parse import quote
 import orjson
 
 from sjduck.errors import ArchiveUnusable, NewerFormat
+from sjduck.mounts import silent
+from sjduck.pruned import NOTHING, Pruned, Tombstones, body_of, from_body, standing
 
 FORMAT = 1
 TABLES = ("documents", "blocks", "calls", "catalogue", "rejects")
@@ -70,7 +72,11 @@ class IndexFile:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One generation of one writer: complete, so that a reader needs no other."""
+    """One generation of one writer: complete, so that a reader needs no other.
+
+    `tombstones` are those set by this writer; `honoured` is the digest of everything pruned that
+    its files are without.
+    """
 
     writer: str
     host: str
@@ -82,6 +88,8 @@ class Manifest:
     indexes: tuple[IndexFile, ...] = ()
     gone: Mapping[int, str] = field(default_factory=dict)
     sources: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    tombstones: Tombstones = field(default_factory=dict)
+    honoured: str = ""
 
     @property
     def total_bytes(self) -> int:
@@ -111,16 +119,19 @@ class Manifest:
             ],
             "gone": {str(document): at for document, at in sorted(self.gone.items())},
             "sources": self.sources,
+            "tombstones": body_of(self.tombstones),
+            "honoured": self.honoured,
         }
         return orjson.dumps({"manifest": body, "sha256": _checksum(body)})
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The live manifests of all writers at a moment."""
+    """The live manifests of all writers at a moment, and what was pruned up to now."""
 
     root: Path
     manifests: tuple[Manifest, ...]
+    pruned: Pruned = NOTHING
 
     @property
     def key(self) -> tuple[tuple[str, int], ...]:
@@ -174,7 +185,12 @@ def generations(root: Path, writer: str) -> list[int]:
 
 
 def writers(root: Path) -> list[str]:
-    """Return the writers of an archive; raises ArchiveUnusable where it can't be one."""
+    """Return the writers of an archive; raises ArchiveUnusable where it can't be one.
+
+    Every look at an archive begins here, and where its file system is dead, ends here.
+    """
+    if why := silent([root]).get(root):
+        raise ArchiveUnusable(f"the archive {root} {why}; check that its server and network are up")
     try:
         with os.scandir(root / "manifests") as entries:
             return sorted(entry.name for entry in entries if entry.is_dir())
@@ -219,9 +235,16 @@ def newest_manifest(root: Path, writer: str, *, as_of: datetime | None = None) -
 
 
 def read_snapshot(root: Path, *, as_of: datetime | None = None) -> Snapshot:
-    """Return what is live in an archive; a never-filled one has no manifests."""
-    found = (newest_manifest(root, writer, as_of=as_of) for writer in writers(root))
-    return Snapshot(root, tuple(manifest for manifest in found if manifest))
+    """Return what is live in an archive; a never-filled one has no manifests.
+
+    What was pruned since `as_of` is not shown either.
+    """
+    newest = tuple(m for writer in writers(root) if (m := newest_manifest(root, writer)))
+    pruned = standing(manifest.tombstones for manifest in newest)
+    if as_of is None:
+        return Snapshot(root, newest, pruned)
+    then = (newest_manifest(root, writer, as_of=as_of) for writer in writers(root))
+    return Snapshot(root, tuple(manifest for manifest in then if manifest), pruned)
 
 
 def latest_key(root: Path) -> tuple[tuple[str, int], ...]:
@@ -294,4 +317,6 @@ def _manifest(body: Mapping[str, Any]) -> Manifest:
         ),
         gone={int(document): at for document, at in body["gone"].items()},
         sources=body["sources"],
+        tombstones=from_body(body.get("tombstones", ())),
+        honoured=body.get("honoured", ""),
     )

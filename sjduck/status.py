@@ -12,6 +12,7 @@ from sjduck import __version__
 from sjduck.archive import Row, View, question
 from sjduck.bounds import Answer, bound, page
 from sjduck.errors import UsageError
+from sjduck.mounts import folders, resolved
 from sjduck.periods import local
 from sjduck.settings import Source, check_timezone
 from sjduck.snapshots import Manifest, history, manifest_folder
@@ -74,7 +75,8 @@ def _summary(view: View, sources: tuple[Source, ...], tz: str) -> Answer:
     manifests = view.snapshot.manifests
     rejects = {row["reason"]: row["rejects"] for row in view.rows(sql("listing/rejects"))}
     writers = [_writer(view, manifest, tz) for manifest in manifests]
-    places = [_source(source, manifests) for source in sources]
+    there = folders(source.path for source in sources)
+    places = [_source(source, manifests, is_reachable=source.path in there) for source in sources]
     lists = {"rejects": rejects, "writers": writers, "sources": places}
     left_out = {
         name: len(rows) - MAX_LISTED for name, rows in lists.items() if len(rows) > MAX_LISTED
@@ -129,12 +131,13 @@ def last_run(root: Path, writer: str) -> dict[str, Any]:
     return {}
 
 
-def _source(source: Source, manifests: tuple[Manifest, ...]) -> Row:
-    place = {"kind": source.kind, "root": os.path.realpath(source.path)}
+def _source(source: Source, manifests: tuple[Manifest, ...], *, is_reachable: bool) -> Row:
+    real = os.path.realpath(source.path) if is_reachable else resolved(source.path)
+    place = {"kind": source.kind, "root": real}
     return {
         "kind": source.kind,
         "path": str(source.path),
-        "is_reachable": source.path.is_dir(),
+        "is_reachable": is_reachable,
         "is_taken_in": any(place in manifest.sources.values() for manifest in manifests),
     }
 

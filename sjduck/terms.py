@@ -5,6 +5,14 @@ from typing import NamedTuple
 from sjduck.words import OVERLAP, fold, pieces
 
 MAX_TERMS = 62
+# What is looked up in the lexicon: a piece of a term, and how many pieces that has.
+PIECES = {
+    "piece": "integer",
+    "term": "integer",
+    "text": "varchar",
+    "is_part": "boolean",
+    "parts": "integer",
+}
 _SHORT = 2
 
 

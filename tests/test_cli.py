@@ -30,7 +30,18 @@ from tests.test_reading import said, tool_results
 from tests.trees import session_id, write_session
 
 CHECKOUT = Path(__file__).parent.parent
-COMMANDS = ("etl", "recall", "list", "get", "within", "usage", "status", "snapshots")
+COMMANDS = (
+    "etl",
+    "recall",
+    "search",
+    "list",
+    "get",
+    "within",
+    "context",
+    "usage",
+    "status",
+    "snapshots",
+)
 NOT_THERE = "2d60a8f3"
 NASTY = "\x1b[31mred\x07\x00\x9b2J\u202egnol\r\nnext\rover\x7f"
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -521,6 +532,12 @@ def test_a_terminal_gets_what_a_pipe_gets_and_bold(root: Path) -> None:
         ["within", session_id(1), "red"],
         ["recall", "next"],
         ["recall", "topic"],
+        ["search", "next"],
+        ["search", "topic", "--include-low-signal"],
+        ["search", NASTY],
+        ["context", session_id(1), "--turn", "1"],
+        ["context", session_id(1), "--uuid", NASTY],
+        ["context", session_id(2), "--line", "1"],
         ["get", session_id(2)],
         ["get", NASTY],
         ["status"],

@@ -6,7 +6,9 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from sjduck.reading import get
 from sjduck.snapshots import read_snapshot
 from tests.trees import stored_rows, write_session
 
+PATIENCE_S = 60.0
 KILLS = 8
 RUNS = 5
 READERS = 4
@@ -78,6 +81,33 @@ def test_a_run_killed_at_any_moment_leaves_a_whole_snapshot(tmp_path: Path, root
         file.path for segment in read_snapshot(root).segments for file in segment.tables.values()
     }
     assert {str(path.relative_to(root)) for path in root.glob("*/host=*/*/*.parquet")} >= named
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no list of processes here")
+def test_a_run_that_is_killed_takes_its_processes_with_it(tmp_path: Path, root: Path) -> None:
+    home = tmp_path / "claude"
+    for number in range(6):
+        write_session(home, number, [f"prompt {n} " * 40 for n in range(3_000)])
+    run = start(root, home)
+    deadline = time.monotonic() + PATIENCE_S
+    while len(processes_of(run.pid)) < 4:
+        assert time.monotonic() < deadline
+        assert run.poll() is None
+    run.kill()
+    # The last of them closes what they all write to.
+    run.communicate(timeout=PATIENCE_S)
+
+    assert run.returncode == -signal.SIGKILL
+
+
+def processes_of(group: int) -> list[int]:
+    """Return the processes of a process group."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if os.getpgid(int(folder.name)) == group:
+                found.append(int(folder.name))
+    return found
 
 
 def read_until(stop: threading.Event, root: Path, wrong: list[str]) -> None:

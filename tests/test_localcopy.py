@@ -8,7 +8,7 @@ import pytest
 
 from sjduck import localcopy
 from sjduck.archive import Archive
-from sjduck.localcopy import is_remote, local_place
+from sjduck.localcopy import local_place
 from sjduck.recall import recall
 from sjduck.snapshots import IndexFile, read_snapshot
 from tests.conftest import Fill
@@ -26,23 +26,6 @@ def index_file(root: Path, content: bytes) -> IndexFile:
 def remote(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every path lie on a network file system."""
     monkeypatch.setattr(localcopy, "is_remote", lambda path: True)
-
-
-@pytest.mark.parametrize(("kind", "remote"), [("nfs4", True), ("cifs", True), ("ext4", False)])
-def test_the_innermost_mount_decides_whether_a_path_is_remote(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, *, remote: bool
-) -> None:
-    nas = tmp_path / "a nas"
-    nas.mkdir()
-    place = str(nas).replace(" ", "\\040")
-    mounts = tmp_path / "mountinfo"
-    mounts.write_text(
-        f"21 1 8:1 / / rw - ext4 /dev/sda rw\n22 21 0:40 / {place} rw shared:1 - {kind} nas:/x rw\n"
-    )
-    monkeypatch.setattr(localcopy, "_MOUNTS", mounts)
-
-    assert is_remote(nas / "index.duckdb") is remote
-    assert is_remote(tmp_path / "a nas too" / "index.duckdb") is False
 
 
 @pytest.mark.usefixtures("remote")

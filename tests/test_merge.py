@@ -36,6 +36,19 @@ def test_a_segment_that_is_mostly_dead_is_rewritten() -> None:
     assert names(merges(segments)) == [["s0"]]
 
 
+def test_where_a_large_one_has_to_be_merged_room_is_made_for_the_next_ones_too() -> None:
+    sizes = [50_000, 40_000, 30_000, 20_000, 10]
+    segments = [segment(f"s{n}", size) for n, size in enumerate(sizes)]
+
+    assert names(merges(segments)) == [["s4", "s3", "s2"]]
+
+
+def test_a_segment_that_is_mostly_dead_by_bytes_is_rewritten() -> None:
+    segments = [segment("s0", 100, dead=1), segment("s1", 100, dead=1)]
+
+    assert names(merges(segments, mostly_dead={"s1"})) == [["s1"]]
+
+
 def test_years_of_growth_stay_few_segments_with_the_same_rows(
     tmp_path: Path, root: Path, archive: Archive, fill: Fill
 ) -> None:

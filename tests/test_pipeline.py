@@ -1,5 +1,6 @@
 """Runs over sources that change: what is new, changed, touched, gone and back."""
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -316,6 +317,17 @@ def test_a_file_that_can_no_longer_be_read_keeps_its_rows_and_is_tried_again(
     assert "Input/output error" in failed.warnings[0]
     assert kept == [{"turns": 2}]
     assert taken == [{"turns": 4}]
+
+
+def test_a_report_is_json_whatever_was_counted(tmp_path: Path, fill: Fill) -> None:
+    file = write_session(tmp_path / "claude", 1, ["one"])
+    file.write_text(file.read_text() + '{"type":"never-seen"}\nno record\n')
+
+    report = fill(f"claude={tmp_path}/claude")
+
+    counted = json.loads(report.dumps())
+    assert counted["rejected"] == {"not JSON": 1}
+    assert len(counted["unknown"]) == 1
 
 
 def test_a_lost_state_does_not_double_the_index(

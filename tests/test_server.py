@@ -27,10 +27,12 @@ from mcp.types import (
 from etl.pipeline import run
 from sjduck.archive import Archive, View, question
 from sjduck.bounds import MAX_REPLY_BYTES, compact
+from sjduck.context import context
 from sjduck.errors import SjduckError
 from sjduck.listing import list_documents
 from sjduck.reading import get
 from sjduck.recall import recall
+from sjduck.search import search
 from sjduck.server import build_server
 from sjduck.server.prompts import PROMPTS
 from sjduck.server.tools import Question, Tool, all_tools
@@ -48,6 +50,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sj_list": list_documents,
     "sj_get": get,
     "sj_search_within": search_within,
+    "sj_search": search,
+    "sj_context": context,
     "sj_usage": usage,
     "sj_status": status,
 }
@@ -130,6 +134,19 @@ async def test_all_tools_together_cost_a_session_less_than_12000_bytes(samples: 
     assert len(sent.encode()) < 12_000
 
 
+async def test_the_page_on_mcp_says_what_each_tool_costs_a_session(samples: Archive) -> None:
+    async with Client(build_server(samples), mode="legacy") as client:
+        listed = await client.list_tools()
+    page = (DOCS / "mcp.md").read_text(encoding="utf-8")
+    said = dict(re.findall(r"^\| `(sj_\w+)` \| ([\d,]+) \|", page, re.M))
+
+    sizes = {
+        t.name: len(t.model_dump_json(by_alias=True, exclude_none=True).encode())
+        for t in listed.tools
+    }
+    assert said == {name: f"{round(size, -2):,}" for name, size in sizes.items()}
+
+
 async def test_input_schemas_are_valid_and_say_what_each_parameter_is(samples: Archive) -> None:
     async with Client(build_server(samples)) as client:
         listed = await client.list_tools()
@@ -197,6 +214,11 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("sj_get", {"ref": "b25d8e61", "format": "raw"}),
     ("sj_get", {"ref": "nothing"}),
     ("sj_search_within", {"ref": "b25d8e61", "query": "fee"}),
+    ("sj_search", {"query": '"half up" fees -nothing', "role": "assistant"}),
+    ("sj_search", {"query": "发票", "include_low_signal": True, "limit": 3}),
+    ("sj_search", {"query": "rounnding"}),
+    ("sj_context", {"ref": "b25d8e61", "line": 12}),
+    ("sj_context", {"ref": "b25d8e61", "turn": 2, "before": 0, "after": 1}),
     ("sj_usage", {}),
     ("sj_usage", {"by": "project,model", "since": "2026-01-01", "tz": "Asia/Tokyo"}),
     ("sj_usage", {"by": "tool", "cost": "recorded", "sort": "calls", "order": "asc", "limit": 3}),

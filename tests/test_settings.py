@@ -53,6 +53,17 @@ def test_the_archive_is_of_the_flag_then_the_environment_then_the_file(file: Pat
     assert load(environment={}).archive == Path("/from/file")
 
 
+def test_the_remote_is_of_the_environment_then_the_file_then_scrubjay(file: Path) -> None:
+    scrubjays = {"SCRUBJAY_MCP_REMOTE": "theirs"}
+    nowhere = load(environment={}).remote
+    by_scrubjay = load(environment=scrubjays).remote
+    file.write_text('remote = "nas"')
+
+    assert (nowhere, by_scrubjay) == (None, "theirs")
+    assert load(environment=scrubjays).remote == "nas"
+    assert load(environment={**scrubjays, "SJDUCK_REMOTE": "ours"}).remote == "ours"
+
+
 def test_the_time_zone_is_of_the_flag_then_the_file(file: Path) -> None:
     file.write_text('timezone = "Asia/Tokyo"\n')
 
@@ -235,7 +246,7 @@ def refused(file: Path, text: str) -> str:
     ("text", "hint"),
     [
         ('archiv = "/x"', "unknown key 'archiv'; did you mean 'archive'?"),
-        ("zzz = 1", "known keys: archive, host, prices, source, this_machine, timezone"),
+        ("zzz = 1", "known keys: archive, host, prices, remote, source, this_machine, timezone"),
         ('[[sources]]\nkind = "claude"', "did you mean 'source'?"),
         ('[[source]]\nkind = "claude"\npth = "/x"', "[[source]]: unknown key 'pth'"),
         ('[[source]]\nkind = "cluade"\npath = "/x"', "'cluade'; did you mean 'claude'?"),

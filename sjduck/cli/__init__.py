@@ -13,13 +13,21 @@ from sjduck.errors import SjduckError
 _COMMANDS = {
     "etl": ("etl", "Take in what is new in the sources."),
     "recall": ("recall", "Find where something was discussed, on which machine."),
+    "search": ("search", "Find the messages in which something was said."),
     "list": ("listing", "List what the archive holds."),
     "get": ("reading", "Read a session, a plan, a memory or a note."),
     "within": ("reading", "Find a text inside one document."),
+    "context": ("context", "Read what stands around a hit, whole."),
     "usage": ("usage", "Say what was used and what it cost."),
     "status": ("status", "Say what is here, from where, and what is lacking."),
     "snapshots": ("status", "List the generations that --as-of can read."),
+    "doctor": ("doctor", "Look for what is wrong, and say what to do; --fix does it."),
+    "prune": ("prune", "Remove sessions and documents from the archive, for good."),
+    "vacuum": ("prune", "Merge files and sweep those that nothing needs any more."),
     "serve": ("serve", "Serve the archive to a coding agent (MCP over stdin and stdout)."),
+    "gate": ("gate", "Answer a client that comes in by SSH (the forced command of its key)."),
+    "install": ("install", "Register the archive with a coding agent."),
+    "uninstall": ("install", "Take the archive out of a coding agent again."),
 }
 
 

@@ -2,7 +2,7 @@
 
 import click
 
-from sjduck.filling import run_etl
+from sjduck.filling import become_etl
 
 
 @click.command(
@@ -13,4 +13,4 @@ from sjduck.filling import run_etl
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def etl_command(arguments: tuple[str, ...]) -> None:
     """Take in what is new in the sources."""
-    raise SystemExit(run_etl(list(arguments), stdout_too=True))
+    become_etl(arguments)

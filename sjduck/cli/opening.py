@@ -1,8 +1,9 @@
 """Open the archive for a command: the options that every question takes, and the first fill."""
 
+import os
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, NamedTuple
+from functools import partial, wraps
+from typing import Any, NamedTuple, NoReturn
 
 import click
 
@@ -10,6 +11,7 @@ from sjduck.archive import Archive
 from sjduck.cli.terminal import narrate
 from sjduck.errors import NothingToRead, SjduckError
 from sjduck.filling import run_etl
+from sjduck.mounts import watch_over
 from sjduck.settings import Settings, load
 
 
@@ -54,6 +56,7 @@ def open_archive(archive: str | None, *, as_of: str | None, tz: str | None, fill
         settings.archive, timezone=settings.timezone, as_of=moment, prices=settings.prices
     )
     if not opened.is_empty:
+        watch_over(settings.archive, partial(_leave, settings))
         return Opened(opened, settings)
     if moment is not None:
         raise SjduckError("no snapshot is that old; 'sjduck snapshots' lists those kept")
@@ -65,3 +68,11 @@ def open_archive(archive: str | None, *, as_of: str | None, tz: str | None, fill
         raise SystemExit(code)
     opened.close()
     return Opened(opened, settings)
+
+
+def _leave(settings: Settings, why: str) -> NoReturn:
+    """End the process, whose question waits for what does not answer."""
+    narrate(
+        f"sjduck: the archive {settings.archive} {why}; check that its server and network are up"
+    )
+    os._exit(1)

@@ -6,6 +6,7 @@ import click
 
 from sjduck.cli.opening import Opened, opens_archive
 from sjduck.cli.terminal import narrate, print_json, print_table, print_text
+from sjduck.integrity import verify
 from sjduck.listing import human_size
 from sjduck.status import DETAILS, snapshots, status
 
@@ -55,16 +56,37 @@ def status_command(
 
 
 @click.command(name="snapshots")
+@click.option("--verify", "is_check", is_flag=True, help="Check the checksum of every file.")
 @opens_archive
-def snapshots_command(opened: Opened, *, as_json: bool) -> None:
-    """List the generations that --as-of can read, newest first."""
+def snapshots_command(opened: Opened, *, is_check: bool, as_json: bool) -> int:
+    """List the generations that --as-of can read, newest first.
+
+    With --verify: the files of all writers that are not what their manifests say, one a line;
+    exits with 1 where there are any.
+    """
+    if is_check:
+        return _verified(verify(opened.archive.root), as_json=as_json)
     rows = snapshots(opened.archive.root, opened.archive.timezone)
     if as_json:
         print_json({"total": len(rows), "snapshots": rows, "tz": opened.archive.timezone})
-        return
+        return 0
     columns = ("created", "generation", "host", "segments", "documents", "size", "writer")
     print_table([{**row, "size": human_size(row["bytes"])} for row in rows], columns)
     narrate(f"{len(rows)} kept; read one with --as-of '{rows[-1]['created']}'")
+    return 0
+
+
+def _verified(answer: dict[str, Any], *, as_json: bool) -> int:
+    """Print what a check of all files found; return the exit code."""
+    damaged = answer["damaged"]
+    if as_json:
+        print_json(answer)
+    else:
+        for row in damaged:
+            print_text(f"{row['path']}: {row['what']}")
+        said = f"{len(damaged):,} damaged; run 'sjduck doctor --fix'" if damaged else "all whole"
+        narrate(f"{_counted(answer['files'], 'file')}, {human_size(answer['bytes'])}: {said}")
+    return 1 if damaged else 0
 
 
 def _summary(answer: dict[str, Any]) -> list[str]:

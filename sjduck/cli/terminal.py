@@ -65,6 +65,11 @@ def money(dollars: float | None) -> str | None:
     return None if dollars is None else f"${dollars:,.2f}"
 
 
+def counted(count: int, what: str, several: str | None = None) -> str:
+    """Return how many of something there are: `1 file`, `2 files`."""
+    return f"{count:,} {what if count == 1 else several or what + 's'}"
+
+
 def narrate(text: str) -> None:
     """Say something on stderr."""
     click.echo(clean(text), err=True)

@@ -39,7 +39,7 @@ class Handlers:
         self._archive = archive
         self._sources = sources
         self._tools = {tool.name: tool for tool in offered}
-        self._prompts = {prompt.name: prompt for prompt in PROMPTS if prompt.needs in self._tools}
+        self._prompts = {p.name: p for p in PROMPTS if self._tools.keys() >= p.needs}
         self._calls = calls
         self._filling = Filling(archive.root, sources)
         self._is_filled = False
@@ -168,7 +168,7 @@ def _as_listed(tool: Tool) -> types.Tool:
         description=tool.about,
         input_schema=tool.schema,
         annotations=types.ToolAnnotations(
-            title=tool.title, read_only_hint=True, open_world_hint=False
+            title=tool.title, read_only_hint=not tool.is_writing, open_world_hint=False
         ),
     )
 

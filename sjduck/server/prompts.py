@@ -22,7 +22,7 @@ class Prompt:
     argument: str
     argument_about: str
     text: Callable[[str], str]
-    needs: str
+    needs: frozenset[str]
     is_required: bool = True
 
     @property
@@ -66,11 +66,14 @@ here: name the host to look on. Say so where nothing fits; guess nothing.
 def _find(text: str) -> str:
     return f"""Find where this stands in my earlier sessions: {text}
 
-1. Call sj_recall with its most distinctive words as `query` (names, numbers, error texts; parts \
-of words match too).
-2. In each result that may hold it, call sj_search_within with the result's sid as `ref` and the \
-text, or its most telling part, as `query`: one literal text, case does not matter.
-3. Show me each passage with date, host, project, sid and line. {_READ_ON}.
+1. Call sj_search with it as `query`: a wording that you are sure of in "double quotes" (it has to \
+stand literally), else its most distinctive words. Output of tools: include_low_signal=true.
+2. Each hit that may be it: sj_context with the hit's path as `ref` and its line (seq where line \
+is null).
+3. Nothing fits: sj_recall with the same words (parts of words match there too), then \
+sj_search_within in the sessions that it gives.
+4. Show me each passage with date, host, project, sid and line, and who said it. `corrected` says \
+that other words were searched: tell me. {_READ_ON}.
 
 Not found: say which words you tried and what came closest.
 
@@ -125,7 +128,7 @@ PROMPTS = (
         "topic",
         "What it was about, in your words",
         _recall,
-        "sj_recall",
+        frozenset({"sj_recall"}),
     ),
     Prompt(
         "sjfind",
@@ -134,7 +137,7 @@ PROMPTS = (
         "text",
         "A text as it stood there: a name, an error, a command",
         _find,
-        "sj_recall",
+        frozenset({"sj_search", "sj_recall"}),
     ),
     Prompt(
         "sjbrowse",
@@ -143,7 +146,7 @@ PROMPTS = (
         "project",
         "Only projects whose name holds this; all where left out",
         _browse,
-        "sj_list",
+        frozenset({"sj_list"}),
         is_required=False,
     ),
     Prompt(
@@ -153,7 +156,7 @@ PROMPTS = (
         "ref",
         "sid, session id, sj:// URI or path",
         _get,
-        "sj_get",
+        frozenset({"sj_get"}),
     ),
     Prompt(
         "sjusage",
@@ -162,7 +165,7 @@ PROMPTS = (
         "question",
         "Period and grouping in your words; this week by project where left out",
         _usage,
-        "sj_usage",
+        frozenset({"sj_usage"}),
         is_required=False,
     ),
 )

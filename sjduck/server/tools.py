@@ -32,6 +32,7 @@ class Tool:
     about: str
     parameters: tuple[Parameter, ...]
     answer: Callable[[Question], Answer]
+    is_writing: bool = False
 
     @property
     def schema(self) -> JSON:
@@ -100,6 +101,18 @@ def _search_within(question: Question) -> Answer:
     return within.search_within(question.archive, **question.arguments)
 
 
+def _search(question: Question) -> Answer:
+    from sjduck.search import search
+
+    return search(question.archive, **question.arguments)
+
+
+def _context(question: Question) -> Answer:
+    from sjduck.context import context
+
+    return context(question.archive, **question.arguments)
+
+
 def _usage(question: Question) -> Answer:
     return usage.usage(question.archive, **question.arguments)
 
@@ -124,6 +137,8 @@ def all_tools() -> tuple[Tool, ...]:
         list_tool(),
         get_tool(),
         search_within_tool(),
+        search_tool(),
+        context_tool(),
         usage_tool(),
         status_tool(),
     )
@@ -230,6 +245,62 @@ def search_within_tool() -> Tool:
             _cap(within.MAX_CHARS),
         ),
         _search_within,
+    )
+
+
+def search_tool() -> Tool:
+    return Tool(
+        "sj_search",
+        "Search messages",
+        "Find single messages by the words in them, on every machine, best first: for a wording, "
+        "name or error that is remembered. Any word may match, in other forms too. Read on with "
+        "sj_context ref=<path> line=<line> (seq= where it is null). `corrected`: nothing had your "
+        "words, so others were tried.",
+        (
+            Parameter(
+                "query",
+                about='Words; "a phrase" has to stand literally, -word excludes',
+                is_required=True,
+            ),
+            *_FILTERS,
+            Parameter("role", about="Who said it", choices=("user", "assistant", "system")),
+            Parameter(
+                "include_low_signal", "boolean", "Tool output and long input too", default=False
+            ),
+            _SIDECHAINS,
+            Parameter(
+                "rank",
+                about="blended: BM25, with weight on what was said and on newer",
+                default="blended",
+                choices=("blended", "bm25"),
+            ),
+            Parameter("limit", "integer", "Hits, at most 500", default=20, least=1),
+            Parameter("offset", "integer", "For the next page", default=0),
+            _cap(12_000),
+        ),
+        _search,
+    )
+
+
+def context_tool() -> Tool:
+    return Tool(
+        "sj_context",
+        "Read around a hit",
+        "Read the blocks around a place, whole, thinking and tool output included. Give one of "
+        "line, turn, uuid, seq. `rest` of a block that was cut, `earlier` and `later` are the "
+        "arguments that go on.",
+        (
+            _REF,
+            Parameter("line", "integer", "Line of the readable", least=1),
+            Parameter("turn", "integer", "All blocks of a turn", least=1),
+            Parameter("uuid", about="A message's uuid"),
+            Parameter("seq", "integer", "A block's seq"),
+            Parameter("before", "integer", "Blocks above", default=3),
+            Parameter("after", "integer", "Blocks below", default=3),
+            Parameter("offset", "integer", "Only that block, from this character on", default=0),
+            _cap(24_000),
+        ),
+        _context,
     )
 
 

@@ -1,5 +1,5 @@
 -- One row a candidate: what the two relevance rankings give it, and between what its evidence
--- must lie: 10 a term, 6 a further term in one passage, 8 for the topic, up to 6 for hits.
+-- must lie: points for terms, further ones in one passage, the topic, and hits.
 with
     matching as (
         select
@@ -18,13 +18,13 @@ select
     entry,
     age,
     coalesce(
-        1.0
-        / (10 + row_number() over (order by conversation_score desc nulls last, age))
+        conversation_weight
+        / (rank_constant + row_number() over (order by conversation_score desc nulls last, age))
         * case when conversation_score is not null then 1 end,
         0
     ) + coalesce(
-        0.5
-        / (10 + row_number() over (order by turn_score desc nulls last, age))
+        turn_weight
+        / (rank_constant + row_number() over (order by turn_score desc nulls last, age))
         * case when turn_score is not null then 1 end,
         0
     ) as relevance,
@@ -32,34 +32,34 @@ select
         when mask is null
         then 0
         else
-            10 * bit_count(mask)::integer
-            + case when topic_mask <> 0 then 8 else 0 end
-            + least(least, 6)
+            term_points * bit_count(mask)::integer
+            + case when topic_mask <> 0 then topic_points else 0 end
+            + least(least, most_hit_points)
     end as lowest,
     case
         when mask is null
         then 0
         else
-            10 * bit_count(mask)::integer
-            + 6 * greatest(bit_count(line_mask)::integer - 1, 0)
-            + case when topic_mask <> 0 then 8 else 0 end
-            + least(most, 6)
+            term_points * bit_count(mask)::integer
+            + passage_points * greatest(bit_count(line_mask)::integer - 1, 0)
+            + case when topic_mask <> 0 then topic_points else 0 end
+            + least(most, most_hit_points)
     end as highest,
     case
         when coalesce(mask & $query_mask::ubigint, 0) = 0
         then 0
         else
-            10 * bit_count(mask & $query_mask::ubigint)::integer
-            + case when topic_mask & $query_mask::ubigint <> 0 then 8 else 0 end
-            + least(query_least, 6)
+            term_points * bit_count(mask & $query_mask::ubigint)::integer
+            + case when topic_mask & $query_mask::ubigint <> 0 then topic_points else 0 end
+            + least(query_least, most_hit_points)
     end as query_lowest,
     case
         when coalesce(mask & $query_mask::ubigint, 0) = 0
         then 0
         else
-            10 * bit_count(mask & $query_mask::ubigint)::integer
-            + 6 * greatest(bit_count(line_mask & $query_mask::ubigint)::integer - 1, 0)
-            + case when topic_mask & $query_mask::ubigint <> 0 then 8 else 0 end
-            + least(query_most, 6)
+            term_points * bit_count(mask & $query_mask::ubigint)::integer
+            + passage_points * greatest(bit_count(line_mask & $query_mask::ubigint)::integer - 1, 0)
+            + case when topic_mask & $query_mask::ubigint <> 0 then topic_points else 0 end
+            + least(query_most, most_hit_points)
     end as query_highest
-from matching
+from matching, ranking_weights

@@ -37,18 +37,18 @@ select
     coalesce(query_dense, 0) as query_dense,
     coalesce(query_topic_matches, false) as query_topic_matches,
     coalesce(
-        10 * terms
-        + 6 * greatest(dense - 1, 0)
-        + case when topic_matches then 8 else 0 end
-        + least(hits, 6),
+        term_points * terms
+        + passage_points * greatest(dense - 1, 0)
+        + case when topic_matches then topic_points else 0 end
+        + least(hits, most_hit_points),
         0
     ) as evidence,
     coalesce(
-        10 * query_terms
-        + 6 * greatest(query_dense - 1, 0)
-        + case when query_topic_matches then 8 else 0 end
-        + least(query_hits, 6),
+        term_points * query_terms
+        + passage_points * greatest(query_dense - 1, 0)
+        + case when query_topic_matches then topic_points else 0 end
+        + least(query_hits, most_hit_points),
         0
     ) as score
 from wanted_entries
-left join counted using (entry)
+left join counted using (entry), ranking_weights

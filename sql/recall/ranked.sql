@@ -16,14 +16,17 @@ select entries.*, eligible.dated_at, measured.* exclude (entry), ranks.total
 from ranks
 join entries using (entry)
 join eligible using (entry)
-join measured using (entry)
+join measured using (entry), ranking_weights
 order by
     case
         when $rank = 'windows'
         then ranks.score
         else
-            ranks.relevance
-            + case when ranks.evidence = 0 then 0 else 0.25 / (10 + evidence_rank) end
+            ranks.relevance + case
+                when ranks.evidence = 0
+                then 0
+                else evidence_weight / (rank_constant + evidence_rank)
+            end
     end desc,
     ranks.age
 limit $k

@@ -11,11 +11,17 @@ select
     id,
     entry,
     turn,
+    -- In whole numbers: the sum of fractions differs in its last digit with the order of threads.
     sum(
-        weight * ((uses * 2.2) / (uses + (1.2 * (0.25 + (0.75 * (length / average_length))))))
-    ) as score
+        (
+            1e12
+            * weight
+            * ((uses * (k1 + 1)) / (uses + (k1 * ((1 - b) + (b * (length / average_length))))))
+        )::bigint
+    )
+    / 1e12 as score
 from found_uses
 join weights using (stem)
-join (select file, id, length from spoken) as spoken using (file, id), units
+join (select file, id, length from spoken) as spoken using (file, id), units, ranking_weights
 where unit = 'block'
 group by file, id, entry, turn

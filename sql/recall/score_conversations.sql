@@ -9,11 +9,17 @@ with
     )
 select
     entry,
+    -- In whole numbers: the sum of fractions differs in its last digit with the order of threads.
     sum(
-        weight * ((uses * 2.2) / (uses + (1.2 * (0.25 + (0.75 * (length / average_length))))))
-    ) as score
+        (
+            1e12
+            * weight
+            * ((uses * (k1 + 1)) / (uses + (k1 * ((1 - b) + (b * (length / average_length))))))
+        )::bigint
+    )
+    / 1e12 as score
 from frequencies
 join weights using (stem)
-join conversations using (entry), units
+join conversations using (entry), units, ranking_weights
 where unit = 'conversation'
 group by entry

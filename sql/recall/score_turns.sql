@@ -12,11 +12,17 @@ with
 select
     entry,
     turn,
+    -- In whole numbers: the sum of fractions differs in its last digit with the order of threads.
     sum(
-        weight * ((uses * 2.2) / (uses + (1.2 * (0.25 + (0.75 * (length / average_length))))))
-    ) as score
+        (
+            1e12
+            * weight
+            * ((uses * (k1 + 1)) / (uses + (k1 * ((1 - b) + (b * (length / average_length))))))
+        )::bigint
+    )
+    / 1e12 as score
 from frequencies
 join weights using (stem)
-join turns_said using (entry, turn), units
+join turns_said using (entry, turn), units, ranking_weights
 where unit = 'turn'
 group by entry, turn

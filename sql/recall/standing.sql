@@ -37,14 +37,20 @@ with
             case
                 when $rank = 'windows'
                 then query_lowest
-                else relevance + case when highest = 0 then 0 else 0.25 / (10 + worst_rank) end
+                else
+                    relevance + case
+                        when highest = 0 then 0 else evidence_weight / (rank_constant + worst_rank)
+                    end
             end as least_value,
             case
                 when $rank = 'windows'
                 then query_highest
-                else relevance + case when highest = 0 then 0 else 0.25 / (10 + best_rank) end
+                else
+                    relevance + case
+                        when highest = 0 then 0 else evidence_weight / (rank_constant + best_rank)
+                    end
             end as most_value
-        from ranked
+        from ranked, ranking_weights
     )
 select entry, age, is_measured, lowest, highest, least_value, most_value, total
 from placed

@@ -7,7 +7,8 @@ with
         join segments using (segment)
         left join dead on dead.segment = stored.segment and dead.document = stored.document
         left join gone on gone.writer = segments.writer and gone.document = stored.document
-        where dead.document is null
+        left join pruned on pruned.segment = stored.segment and pruned.document = stored.document
+        where dead.document is null and pruned.document is null
         qualify
             row_number() over (
                 partition by stored.document

@@ -1,0 +1,1 @@
+"""The coding agents and desktop programs that sjduck can be registered with."""
