@@ -43,6 +43,8 @@ _PROVIDERS = {
     "xai": "x-ai",
     "z-ai": "zai",
 }
+# No model has a longer name, and looking at one would take long.
+_LONGEST = 200
 _NO_PROVIDERS = frozenset({"models", "publishers"})
 _WINDOW = re.compile(r"\[[^\]]*\]$")
 _REGION = re.compile(r"^(?:(?:us-gov|us|eu|apac|au|jp|ca|sa|global)\.)?anthropic\.")
@@ -62,7 +64,7 @@ class Priced(NamedTuple):
 def priced_model(model: str, provider: str | None) -> Priced | None:
     """Return what a logged model name means, None where no listed rule tells."""
     seller = _provider(provider) if provider else None
-    if provider and seller is None:
+    if (provider and seller is None) or len(model) > _LONGEST:
         return None
     for name in _names(model):
         for candidate in [seller] if seller else _makers(name):
@@ -75,7 +77,7 @@ def _names(model: str) -> Iterator[str]:
     """Yield the names to try, each once, in the order of the rules."""
     logged = _WINDOW.sub("", model.strip().lower())
     plain = _without_providers(logged)
-    bare = _VERSION.sub("", _REGION.sub("", plain))
+    bare = _REGION.sub("", _without_version(plain))
     short = (logged, plain, bare)
     undated = (*short, *(_DATE.sub("", name) for name in short))
     spelled = (
@@ -85,6 +87,11 @@ def _names(model: str) -> Iterator[str]:
     )
     thoughtless = (n.removesuffix("-thinking") for n in spelled if n.startswith("claude-"))
     yield from dict.fromkeys((*spelled, *thoughtless))
+
+
+def _without_version(name: str) -> str:
+    """Return a name of Bedrock's without its version; `claude-v3` is no version of `claude`."""
+    return _VERSION.sub("", name) if "anthropic." in name else name
 
 
 def _without_providers(name: str) -> str:
@@ -137,7 +144,7 @@ def _names_given(model: ModelInfo) -> Iterable[str]:
     if model.name:
         yield model.name
     yield model.id.removesuffix("-latest")
-    yield _VERSION.sub("", model.id)
+    yield _without_version(model.id)
     yield from (text.rstrip("-@:") for text in _texts(model.match))
 
 

@@ -29,6 +29,9 @@ _PROBE = 10**6
 # A tier or speed by which a request is not priced apart.
 _STANDARD = frozenset({None, "", "standard", "default", "auto", "on_demand"})
 
+# What some models cost besides, which isn't counted here: what theirs cost is not known.
+_UNCOUNTED = ("requests_kcount", "output_reasoning_mtok")
+
 
 class Request(NamedTuple):
     """What a request's price depends on besides its date and size, as logged."""
@@ -127,15 +130,17 @@ def _own_rates(request: Request, own: Sequence[OwnPrice]) -> Iterator[Rate]:
 
 
 def _holds(price: OwnPrice, request: Request) -> bool:
-    tier, speed = (
-        None if value in _STANDARD else value for value in (request.service_tier, request.speed)
-    )
     return (
         price.model == request.model
-        and price.provider in (None, request.provider)
-        and price.service_tier == tier
-        and price.speed == speed
+        and price.provider in (None, "", request.provider)
+        and _apart(price.service_tier) == _apart(request.service_tier)
+        and _apart(price.speed) == _apart(request.speed)
     )
+
+
+def _apart(name: str | None) -> str | None:
+    """Return a tier or speed by which a request is priced apart, None for the standard ones."""
+    return None if name in _STANDARD else name
 
 
 def _own_amount(price: OwnPrice, unit: str) -> int | None:
@@ -160,7 +165,7 @@ def _table_rates(request: Request) -> Iterator[Rate]:
         for from_minute, to_minute in pairwise(_minutes(priced)):
             moment = datetime.combine(since, time(), UTC) + timedelta(minutes=from_minute)
             prices = _prices(priced, moment, context)
-            if prices is None:
+            if prices is None or any(vars(prices).get(part) for part in _UNCOUNTED):
                 continue
             for over, upto in pairwise(_bands(prices)):
                 yield Rate(
@@ -172,11 +177,10 @@ def _table_rates(request: Request) -> Iterator[Rate]:
 def _context(request: Request) -> dict[str, str]:
     """Return by what a request is priced apart, in the table's words."""
     context = {}
-    if request.speed is not None and request.speed not in _STANDARD:
-        context["speed"] = request.speed
-    if request.service_tier is not None and request.service_tier not in _STANDARD:
-        key = "processing" if request.service_tier == "batch" else "service_tier"
-        context[key] = request.service_tier
+    if speed := _apart(request.speed):
+        context["speed"] = speed
+    if tier := _apart(request.service_tier):
+        context["processing" if tier == "batch" else "service_tier"] = tier
     return context
 
 
@@ -232,10 +236,14 @@ def _amounts(prices: ModelPrice, over: int, upto: int) -> dict[str, int | None]:
     plain = _price(prices, full)
     has = vars(prices).get
     is_priced = has("input_mtok") is not None
+    # It costs more than a 5-minute write, whose price the table would take instead.
+    lacks_1h = has("cache_write_mtok") is not None and has("cache_write_1h_mtok") is None
     return {
         "input": _each(plain, size) if is_priced else None,
         "cache_write_5m": _each(_price(prices, full | {"cache_write_tokens": size}), size),
-        "cache_write_1h": _each(
+        "cache_write_1h": None
+        if lacks_1h
+        else _each(
             _price(prices, full | {"cache_write_tokens": size, "cache_write_1h_tokens": size}), size
         ),
         "cache_read": _each(_price(prices, full | {"cache_read_tokens": size}), size),

@@ -107,6 +107,6 @@ def windows(hours: Iterable[tuple[str, datetime]]) -> Iterator[tuple[str, dateti
     current: str | None = None
     starts_at: datetime | None = None
     for harness, hour_at in hours:
-        if starts_at is None or harness != current or hour_at >= starts_at + WINDOW:
+        if starts_at is None or harness != current or hour_at - starts_at >= WINDOW:
             current, starts_at = harness, hour_at
         yield harness, hour_at, starts_at

@@ -19,6 +19,7 @@ _MOST = 2**31 - 1
 _QUARTER = timedelta(minutes=15)
 _TOPIC_CHARACTERS = 120
 _NAMED_UNPRICED = 10
+_NAME_CHARACTERS = 120
 # Group → what a row of `usage/asked` belongs to. Those of time go newest first.
 _TIMES = {
     "hour": "strftime(local_at, '%Y-%m-%d %H:00')",
@@ -206,7 +207,11 @@ class _Asked:
             "order by calls desc, model, provider, service_tier, speed"
         )
         named = [
-            {name: value for name, value in row.items() if name == "model" or value is not None}
+            {
+                name: short(value, _NAME_CHARACTERS)
+                for name, value in row.items()
+                if name == "model" or value is not None
+            }
             for row in rows[:_NAMED_UNPRICED]
         ]
         more = len(rows) - len(named)
@@ -285,7 +290,8 @@ def _block(row: Row, tz: str) -> Row:
     starts_at = row["block"]
     if starts_at is None:
         return {"block": None}
-    ends_at = starts_at + WINDOW
+    # A clock may stand at the calendar's last day, after which there is none.
+    ends_at = starts_at + min(WINDOW, datetime.max - starts_at)
     return {
         "block": f"{local(starts_at, tz):%Y-%m-%d %H:%M}",
         "ends": f"{local(ends_at, tz):%Y-%m-%d %H:%M}",
@@ -301,7 +307,7 @@ def _pace(row: Row) -> Row:
         "tokens_per_minute": round(tokens / minutes),
         "cost_per_hour_usd": _dollars(round(60 * cost / minutes)),
     }
-    left = (row["block"] + WINDOW - _now()) / timedelta(minutes=1)
+    left = (row["block"] - _now() + WINDOW) / timedelta(minutes=1)
     if 0 < left <= WINDOW / timedelta(minutes=1):
         pace |= {
             "minutes_left": round(left),

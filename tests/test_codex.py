@@ -16,8 +16,10 @@ from etl.document import Claim
 from etl.sources import codex
 from etl.sources.codex_tools import tool_input, tool_result
 from etl.sources.scrubjay import claims as scrubjay_claims
+from sjduck.archive import Archive
 from sjduck.settings import Source
 from sjduck.unrolled import records
+from tests.conftest import Fill
 from tests.flattened import Flat, Row, expected, flatten_file, golden, samples
 from tests.rollouts import (
     answered,
@@ -674,3 +676,22 @@ def test_the_real_prompt_histories_give_a_row_a_prompt(corpus: Path) -> None:
     assert len(rows) == len(lines)
     assert all(row["topic"] and row["logged_at"] and row["sid"] for row in rows)
     assert {row["harness"] for row in rows} == {"codex"}
+
+
+def test_a_prompt_history_names_sessions_whose_files_are_gone_and_titles_none(
+    tmp_path: Path, archive: Archive, fill: Fill
+) -> None:
+    home = tmp_path / "codex"
+    (home / "sessions").mkdir(parents=True)
+    lines = [
+        {"session_id": id_at(0, 7), "ts": 1777708800, "text": "/status"},
+        {"session_id": id_at(0, 7), "ts": 1777708860, "text": "Count the jars"},
+    ]
+    (home / "history.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    fill(f"codex={home}")
+
+    query = "select title, prompt, is_history from topics"
+
+    assert archive.ask(lambda view: view.rows(query)) == [
+        {"title": None, "prompt": "Count the jars", "is_history": True}
+    ]

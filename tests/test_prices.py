@@ -115,6 +115,20 @@ def test_a_tier_has_its_price_from_the_day_on_that_it_is_known() -> None:
     assert (batch.input, batch.since) == (2_500_000, date(2026, 10, 14))
 
 
+def test_a_write_for_an_hour_is_never_priced_as_one_for_5_minutes() -> None:
+    (bedrock,) = rates([Request("claude-opus-4-1-20250805", "aws-bedrock", None, None)], ())
+    (anthropic,) = rates([Request("claude-opus-4-1-20250805", "anthropic", None, None)], ())
+
+    assert (bedrock.cache_write_5m, bedrock.cache_write_1h) == (18_750_000, None)
+    assert (anthropic.cache_write_5m, anthropic.cache_write_1h) == (18_750_000, 30_000_000)
+
+
+@pytest.mark.parametrize("model", ["sonar", "sonar-pro", "sonar-deep-research"])
+def test_a_model_that_costs_something_we_do_not_count_has_no_price(model: str) -> None:
+    assert priced_model(model, "perplexity") is not None
+    assert rates([Request(model, "perplexity", None, None)], ()) == []
+
+
 # -- which model a name means --------------------------------------------------------------
 
 
@@ -165,8 +179,13 @@ def test_a_name_means_the_model_that_it_is_a_name_of(
         # Who sells it is not in the table: what it costs there is not known.
         ("claude-opus-4-6", "my-proxy"),
         ("claude-opus-4-6", "openai"),
+        # Only Bedrock's names end in a version that is not the model's.
+        ("claude", None),
+        ("claude-v3", None),
+        ("gpt-5-v2", None),
         ("", None),
         ("[1m]", None),
+        pytest.param("[" * 1_000_000, None, id="too long"),
     ],
 )
 def test_a_name_that_is_none_means_no_model(logged: str, provider: str | None) -> None:
@@ -198,6 +217,14 @@ def test_of_two_own_prices_of_a_day_the_one_for_this_provider_holds() -> None:
     assert [r.input for r in rates([Request("m", "here", None, None)], own)] == [1_000_000]
     assert [r.input for r in rates([Request("m", "there", None, None)], own)] == [9_000_000]
     assert rates([Request("m", "here", None, "fast")], own) == []
+
+
+@pytest.mark.parametrize("logged", [None, "", "standard", "default"])
+def test_an_own_price_may_name_what_is_standard(logged: str | None) -> None:
+    own = (OwnPrice("m", service_tier="standard", speed="standard", provider="", input=1),)
+
+    assert [r.input for r in rates([Request("m", "here", logged, logged)], own)] == [1_000_000]
+    assert rates([Request("m", "here", "batch", logged)], own) == []
 
 
 def test_amounts_of_the_config_are_kept_to_the_picodollar() -> None:

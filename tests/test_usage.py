@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from sjduck.archive import Archive
+from sjduck.bounds import compact
 from sjduck.cli import main
 from sjduck.errors import UsageError
 from sjduck.listing import list_documents
 from sjduck.settings import OwnPrice, Prices
 from sjduck.spending import windows
-from sjduck.usage import GROUPS, SORTS, usage
+from sjduck.usage import GROUPS, MAX_CHARS, SORTS, usage
 from tests import ledger
 from tests.conftest import Fill
 from tests.ledger import HAIKU, ONE, SONNET, TRUTH
@@ -177,6 +178,22 @@ def test_a_projects_calls_are_those_asked_for_in_its_folder(filled: Archive) -> 
     assert rows == {"shop": 15, "barn": 2}
 
 
+def test_a_call_without_a_folder_is_of_its_sessions_project(
+    tree: Path, fill: Fill, archive: Archive
+) -> None:
+    folders: tuple[Row, ...] = ({}, {"cwd": None}, {"cwd": "/"}, {"cwd": "C:\\barn\\"})
+    calls = [
+        ledger.answer(f"msg_{n}", 10, 20, at="09:00:00") | folder
+        for n, folder in enumerate(folders)
+    ]
+    ledger.write_file(tree / f"atlas/-home-ann-shop/{ONE}.jsonl", calls)
+    fill(f"scrubjay={tree}")
+
+    rows = {row["project"]: row["calls"] for row in rows_of(archive, "project")}
+
+    assert rows == {"shop": 3, "barn": 1}
+
+
 def test_a_tool_counts_for_the_calls_that_used_it(filled: Archive) -> None:
     answer = usage(filled, by="tool")
     rows = {row["tool"]: (row["calls"], row["output_tokens"]) for row in answer["rows"]}
@@ -228,6 +245,26 @@ def test_tools_are_filtered_by_instants_too(filled: Archive) -> None:
     assert {row["tool"]: row["calls"] for row in rows} == {"Read": 1, "Bash": 1}
 
 
+@pytest.mark.parametrize("by", ["model", "tool"])
+def test_a_call_at_midnight_is_the_new_days(
+    by: str, tree: Path, fill: Fill, archive: Archive
+) -> None:
+    instants = ("2026-02-10T23:59:59.999999Z", "2026-02-11T00:00:00Z")
+    calls = [
+        ledger.answer(f"msg_{n}", 10, 20, at="09:00:00", tool="Read") | {"timestamp": instant}
+        for n, instant in enumerate(instants)
+    ]
+    ledger.write_file(tree / f"atlas/-home-ann-shop/{ONE}.jsonl", calls)
+    fill(f"scrubjay={tree}")
+
+    periods: tuple[Row, Row] = ({"until": "2026-02-10"}, {"since": "2026-02-11"})
+    for period in periods:
+        answer = usage(archive, by=by, **period)
+
+        assert [row["calls"] for row in answer["rows"]] == [1]
+        assert answer["totals"]["calls"] == 1
+
+
 # -- cost ----------------------------------------------------------------------------------
 
 
@@ -260,6 +297,22 @@ def test_a_unit_without_an_own_amount_is_unpriced(filled: Archive, root: Path) -
     # Three calls read the cache, two wrote to it (one did both), one searched the web.
     assert row["unpriced_calls"] == 5
     repriced.close()
+
+
+def test_a_call_without_tokens_is_free_only_where_its_price_is_known(
+    tree: Path, fill: Fill, archive: Archive
+) -> None:
+    calls = [
+        ledger.answer(f"msg_{n}", 0, 0, at="09:00:00", model=model)
+        for n, model in enumerate((SONNET, "mimo-v9"))
+    ]
+    ledger.write_file(tree / f"atlas/-home-ann-shop/{ONE}.jsonl", calls)
+    fill(f"scrubjay={tree}")
+
+    rows = {row["model"]: row for row in rows_of(archive, "model")}
+
+    assert (rows[SONNET]["cost_usd"], rows[SONNET]["unpriced_calls"]) == (0, 0)
+    assert (rows["mimo-v9"]["cost_usd"], rows["mimo-v9"]["unpriced_calls"]) == (None, 1)
 
 
 def test_recorded_costs_are_the_harnesss_own(tree: Path, fill: Fill, archive: Archive) -> None:
@@ -325,6 +378,23 @@ def test_a_window_tells_its_pace_and_where_that_leads(
     assert "minutes_left" not in older[0]
 
 
+@pytest.mark.parametrize("tz", ["UTC", "Asia/Kolkata", "America/New_York"])
+def test_clocks_at_the_ends_of_the_calendar_leave_no_question_without_an_answer(
+    tz: str, tree: Path, fill: Fill, archive: Archive
+) -> None:
+    instants = ("0001-01-01T00:00:00Z", "9999-12-31T18:30:00Z", "9999-12-31T23:59:59.999999Z")
+    calls = [
+        ledger.answer(f"msg_{n}", 10, 20, at="09:00:00") | {"timestamp": instant}
+        for n, instant in enumerate(instants)
+    ]
+    ledger.write_file(tree / f"atlas/-home-ann-shop/{ONE}.jsonl", calls)
+    fill(f"scrubjay={tree}")
+
+    for group in GROUPS:
+        assert usage(archive, by=group, tz=tz)["totals"]["calls"] == 3
+    assert len(rows_of(archive, "block")) == 3
+
+
 # -- paging and what can't be taken --------------------------------------------------------
 
 
@@ -364,6 +434,24 @@ def test_an_answer_stays_within_its_bound_and_goes_on(filled: Archive) -> None:
     assert answer["next_offset"] == answer["shown"]
     assert usage(filled, by="session,model", offset=100)["rows"] == []
     assert usage(filled, by="session,model", offset=100)["total"] == answer["total"]
+
+
+def test_names_of_any_length_leave_an_answer_within_its_bound(
+    tree: Path, fill: Fill, archive: Archive
+) -> None:
+    calls = [
+        ledger.answer(f"msg_{n}", 10, 20, at="09:00:00", model=f"mimo-{n}-" + 9_000 * "x",
+                      service_tier=9_000 * "y")
+        for n in range(12)
+    ]  # fmt: skip
+    ledger.write_file(tree / f"atlas/-home-ann-shop/{ONE}.jsonl", calls)
+    fill(f"scrubjay={tree}")
+
+    answer = usage(archive)
+
+    assert len(compact(answer)) < MAX_CHARS
+    assert [len(row["model"]) for row in answer["unpriced"]] == [120] * 10
+    assert answer["more_unpriced_models"] == 2
 
 
 @pytest.mark.parametrize(
@@ -419,6 +507,28 @@ def test_sessions_are_listed_by_what_they_cost_with_their_subagents(filled: Arch
     assert costs == sorted(costs, reverse=True)
 
 
+def test_subagents_at_any_depth_count_for_the_session_and_none_goes_in_circles(
+    tree: Path, fill: Fill, archive: Archive
+) -> None:
+    parents = {
+        "agent-a1": ONE, "agent-a2": "agent-a1", "agent-a3": "agent-a2",
+        "agent-b1": "agent-b1", "agent-c1": "agent-c2", "agent-c2": "agent-c1",
+    }  # fmt: skip
+    folder = tree / "atlas/-home-ann-shop"
+    for stem, parent in {ONE: ONE, **parents}.items():
+        call = ledger.answer(f"msg_{stem}", 10, 20, at="09:00:00", session=parent)
+        ledger.write_file(folder / f"{stem}.jsonl", [call])
+    # Its session is on another machine.
+    call = ledger.answer("msg_d1", 10, 20, at="09:00:00")
+    ledger.write_file(tree / "borealis/-home-ann-shop/agent-d1.jsonl", [call])
+    fill(f"scrubjay={tree}")
+
+    rows = {row["sid"]: row["calls"] for row in rows_of(archive, "session")}
+
+    assert (rows.pop("0a000000"), rows.pop("b1"), rows.pop("d1")) == (4, 1, 1)
+    assert sum(rows.values()) == 2
+
+
 def test_the_costs_view_has_each_call_once(filled: Archive) -> None:
     from sjduck.spending import prepare
 
@@ -430,6 +540,20 @@ def test_the_costs_view_has_each_call_once(filled: Archive) -> None:
 
     assert (row["n"], row["keys"]) == (17, 17)
     assert row["usd"] == pytest.approx(usage(filled)["totals"]["cost_usd"], abs=1e-6)
+
+
+def test_the_prices_view_has_the_list_prices(filled: Archive) -> None:
+    from sjduck.spending import prepare
+
+    filled.ask(prepare)
+    query = f"select * from prices where model = '{SONNET}' and speed is null order by over_tokens"
+    rows = filled.ask(lambda view: view.rows(query))
+    units = ("input", "cache_write_5m", "cache_write_1h", "cache_read", "output", "web_search")
+
+    assert {row["over_tokens"]: tuple(row[f"{unit}_usd"] for unit in units) for row in rows} == {
+        200_000: (6, 7.5, 12, 0.6, 22.5, 10),
+        None: (3, 3.75, 6, 0.3, 15, 10),
+    }
 
 
 # -- the command ---------------------------------------------------------------------------
@@ -508,6 +632,7 @@ def test_json_is_the_tools_answer(command: Command, filled: Archive) -> None:
         (["--by", "moon"], 2, "sjduck: unknown group 'moon'; a comma list of: hour, day"),
         (["--json", "--csv"], 2, "give --json or --csv, not both"),
         (["--since", "2030-01-01"], 0, "nothing was used"),
+        (["--by", "host", "--offset", "2"], 0, "nothing more: there are 2, from --offset 0 on"),
     ],
 )
 def test_what_is_not_to_be_shown_is_one_line(

@@ -198,6 +198,44 @@ def test_all_harnesses_of_a_machine_add_up(home: Path, root: Path, archive: Arch
     assert usage(archive, cost="recorded")["totals"]["cost_usd"] == 0.000548
 
 
+@pytest.mark.parametrize("copy", ["a-backup", "backup", "older", "z-backup"])
+def test_a_copy_from_before_a_runs_end_takes_nothing_of_its_input(
+    copy: str, home: Path, root: Path, archive: Archive
+) -> None:
+    """What a run of Copilot read is logged at its end alone."""
+    cost = write_copilot(home)
+    events = home / f".copilot/session-state/{SESSION}/events.jsonl"
+    cut = home / copy / "session-state" / SESSION / "events.jsonl"
+    cut.parent.mkdir(parents=True)
+    cut.write_text("".join(events.read_text().splitlines(keepends=True)[:-1]))
+    folders = (home / ".copilot", home / copy)
+    sources = [f"copilot={folder}" for folder in folders]
+
+    run(load(archive=str(root), sources=sources), "tester", Quiet())
+
+    assert spent(archive) == {"copilot": (*TOKENS["copilot"], round(cost / 1e6, 6))}
+
+
+def test_a_geminis_subagent_counts_for_the_piece_that_it_was_begun_in(
+    home: Path, root: Path, archive: Archive
+) -> None:
+    chats = home / ".gemini/tmp/7c/chats"
+    for minute, kind in enumerate(("main", "subagent", "main", "subagent", "subagent")):
+        at = f"2026-02-20T10:0{minute}:00.000Z"
+        message = {
+            "id": f"m{minute}", "timestamp": at, "type": "gemini", "content": "Twelve.",
+            "model": "gemini-2.5-pro", "tokens": {"input": 10, "output": 10},
+        }  # fmt: skip
+        chat = {"sessionId": SESSION, "startTime": at, "messages": [message]}
+        chat |= {"kind": kind} if kind == "subagent" else {}
+        write_lines(chats / f"session-2026-02-20T10-0{minute}-3f0c1d2e.json", [chat])
+    fill_from_home(root)
+
+    rows = usage(archive, by="session", sort="calls")["rows"]
+
+    assert [(row["sid"], row["calls"]) for row in rows] == [("3f0c1d2e", 3), ("3f0c1d2e", 2)]
+
+
 def test_a_fork_owns_only_what_it_did_itself(home: Path, root: Path, archive: Archive) -> None:
     write_codex(home)
     fill_from_home(root)

@@ -85,7 +85,9 @@ def usage_command(
 def _print(answer: Answer) -> None:
     rows = answer["rows"]
     if not rows:
-        narrate("nothing was used; 'sjduck status' says what is here")
+        behind = f"nothing more: there are {answer['total']:,}, from --offset 0 on"
+        nothing = "nothing was used; 'sjduck status' says what is here"
+        narrate(behind if answer["total"] else nothing)
         return
     measure = "cost_usd" if any(row["cost_usd"] for row in rows) else "total_tokens"
     most = max(row[measure] or 0 for row in rows) or 1

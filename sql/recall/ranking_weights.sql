@@ -20,8 +20,8 @@ select
     -- at 0.5 at 0.95 and 0.58.
     1.0::double as high_weight,
     0.85::double as medium_weight,
-    -- Where tool output is searched too: with low at 1.0 a message is found at 0.76, output at 0.75;
-    -- at 0.4 at 0.92 and 0.58; at 0.2 at 0.94 and 0.29.
+    -- Where tool output is searched too: with low at 1.0 a message is found at 0.76 and output
+    -- at 0.75; at 0.4 at 0.92 and 0.58; at 0.2 at 0.94 and 0.29.
     0.4::double as low_weight,
     -- The part of a score that age can take, and the days after which half of that is gone: enough
     -- to order near-equals. At 0.3 a message is found at 0.939, at 0.1 and at 0 at 0.945.

@@ -3,8 +3,8 @@ with
     entries as (
         select
             catalogue.*,
-            log.source_format = 'history' as is_history,
-            log.source_format = 'history' and topic[1] = '/' as is_command,
+            log.source_format in ('history', 'codex-history') as is_history,
+            is_history and topic[1] = '/' as is_command,
             max(logged_local) over one_log as log_ends
         from catalogue
         join living as log using (document)

@@ -35,7 +35,8 @@ with
         join foreign_sessions on foreign_sessions.document = logged.logged_in
         join call_documents as placed on placed.logged_in = logged.logged_in
     ),
-    -- Usage is taken whole from the row with the greatest output; one of zeros never wins.
+    -- Usage is taken whole from the row with the greatest output, of equal ones with the most
+    -- tokens: a copy from before a run's end lacks its input, a row of zeros has none at all.
     best as (
         select *
         from ranked
@@ -43,13 +44,11 @@ with
             row_number() over (
                 partition by call_key
                 order by
+                    output_tokens desc,
                     input_tokens
                     + cache_write_5m_tokens
                     + cache_write_1h_tokens
-                    + cache_read_tokens
-                    + output_tokens
-                    = 0,
-                    output_tokens desc,
+                    + cache_read_tokens desc,
                     place_rank
             )
             = 1

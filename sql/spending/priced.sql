@@ -1,7 +1,9 @@
 -- One row a counted response with its cost, NULL where no price is known, in picodollars.
 select
     counted.* exclude (recorded_cost_usd),
-    if(input_tokens = 0, 0, input_tokens::hugeint * rates.input)
+    -- Where no price is known, not even no tokens are free.
+    if(rates.kind is null, null, 0)
+    + if(input_tokens = 0, 0, input_tokens::hugeint * rates.input)
     + if(cache_write_5m_tokens = 0, 0, cache_write_5m_tokens::hugeint * rates.cache_write_5m)
     + if(cache_write_1h_tokens = 0, 0, cache_write_1h_tokens::hugeint * rates.cache_write_1h)
     + if(cache_read_tokens = 0, 0, cache_read_tokens::hugeint * rates.cache_read)

@@ -1,4 +1,5 @@
--- One row a kind of request, period and size of input: what is applied, in US dollars a million.
+-- One row a kind of request, period and size of input: what is applied, in US dollars a million
+-- tokens, and a thousand web searches.
 select
     kinds.model,
     kinds.provider,
@@ -16,6 +17,6 @@ select
     rates.cache_write_1h / 1e6 as cache_write_1h_usd,
     rates.cache_read / 1e6 as cache_read_usd,
     rates.output / 1e6 as output_usd,
-    rates.web_search / 1e6 as web_search_usd
+    rates.web_search / 1e9 as web_search_usd
 from kinds
 left join rates using (kind)
