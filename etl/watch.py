@@ -4,7 +4,8 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Literal
@@ -154,11 +155,15 @@ class Watcher:
     def _look(self) -> float:
         """See which sources there are now: a harness may have come, a disk may have gone."""
         try:
-            self._settings = self._load()
+            settings = self._load()
         except SjduckError as error:
             self._say("settings", f"{error}; going on with the settings of before")
         else:
             self._said.pop("settings", None)
+            if settings.archive != self._settings.archive:
+                # Who watches for which archive was settled at the start.
+                self._say("archive", f"the archive is {settings.archive} now; start me again")
+            self._settings = replace(settings, archive=self._settings.archive)
         if self._changes.follow(self._settings.sources):
             self._note_change(frozenset())
         return time.monotonic()
@@ -174,7 +179,8 @@ class Watcher:
             # The run may have looked before.
             self._changed_meanwhile.append(paths)
             return
-        self._worker.warm()
+        with suppress(OSError):  # the run itself says it
+            self._worker.warm()
         self._worked_at = time.monotonic()
         self._pace.changed(time.monotonic(), paths)
 
@@ -183,11 +189,11 @@ class Watcher:
         self._is_running = False
         if isinstance(outcome, Failure):
             self._note_failure(outcome, now)
-            return
-        self._pace.ran(now, outcome)
-        self._said.pop("failure", None)
-        self._say("warnings", *outcome.warnings)
-        self._show(outcome)
+        else:
+            self._pace.ran(now, outcome)
+            self._said.pop("failure", None)
+            self._say("warnings", *outcome.warnings)
+            self._show(outcome)
         for paths in self._changed_meanwhile:
             self._pace.changed(now, paths)
 

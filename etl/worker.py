@@ -42,7 +42,11 @@ class Worker:
 
     def begin(self, settings: Settings, writer: str) -> None:
         """Begin a run."""
-        self.warm()
+        try:
+            self.warm()
+        except OSError as error:
+            self._done(Failure(f"can't start a run: {error.strerror}"))
+            return
         self._thread = Thread(target=self._converse, args=(settings, writer), daemon=True)
         self._thread.start()
 

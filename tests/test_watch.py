@@ -207,6 +207,23 @@ def test_settings_that_break_meanwhile_are_said_once_and_those_of_before_hold(
     assert inside.said == ["can't read config.toml: no TOML; going on with the settings of before"]
 
 
+@pytest.mark.usefixtures("hasty")
+def test_another_archive_in_the_settings_is_for_the_next_start(
+    tmp_path: Path, home: Path, root: Path, archive: Archive
+) -> None:
+    file = write_session(home / ".claude", 1, ["one"])
+    places = [root]
+    with watched(lambda: load(archive=str(places[-1]))) as inside:
+        inside.wait(lambda: bool(inside.reports))
+        places.append(tmp_path / "another")
+        inside.wait(lambda: bool(inside.said))
+        append(file, "appended")
+        inside.wait(lambda: has(archive, "appended"))
+
+    assert inside.said == [f"the archive is {tmp_path}/another now; start me again"]
+    assert not (tmp_path / "another").exists()
+
+
 # -- what ends it, and what does not -------------------------------------------------------
 
 
@@ -245,15 +262,37 @@ def test_a_run_that_is_killed_is_one_that_failed(home: Path, root: Path, archive
 
 
 @pytest.mark.usefixtures("hasty")
+def test_a_process_that_can_not_be_started_is_a_run_that_failed(
+    home: Path, root: Path, archive: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(11, "Resource temporarily unavailable")
+
+    write_session(home / ".claude", 1, ["one"])
+    with monkeypatch.context() as patch:
+        patch.setattr("etl.worker.subprocess.Popen", full)
+        inside = Inside(lambda: load(archive=str(root)))
+        inside.begin()
+        inside.wait(lambda: bool(inside.said))
+    inside.wait(lambda: bool(inside.reports))
+    inside.end()
+
+    assert inside.said[0] == (
+        "can't start a run: Resource temporarily unavailable; trying again in 0.2 seconds"
+    )
+    assert has(archive, "one")
+
+
+@pytest.mark.usefixtures("hasty")
 def test_told_to_stop_it_abandons_a_run_that_goes_on(home: Path, root: Path) -> None:
     write_session(home / ".claude", 1, ["one"])
     manifest_folder(root, "tester").mkdir(parents=True)
     with writer_lock(root, "tester", Modes(0o600, 0o700), wait_s=PATIENCE_S):
         with watched(lambda: load(archive=str(root))) as inside:
             inside.wait(lambda: inside.watcher._worker._process is not None)
-            worker = inside.watcher._worker._process
-        assert worker is not None
-        assert worker.wait(PATIENCE_S) is not None
+            process = inside.watcher._worker._process
+        assert process is not None
+        assert process.wait(PATIENCE_S) is not None
 
     assert read_snapshot(root).manifests == ()
     assert inside.reports == []
