@@ -41,6 +41,7 @@ _DERIVED = {
     "turns_said": "index/turns",
     "units": "index/units",
     "ranking_weights": "recall/ranking_weights",
+    "blocks_said": "search/blocks_said",
 }
 # What a preparation that failed half-way left is made anew.
 _keep = partial(keep_rows, create="create or replace table")

@@ -1,75 +1,108 @@
 """Which blocks match a search: by the words of the index, then by what stands in their text."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from sjduck.archive import Row, View
-from sjduck.blocktexts import Place, block_texts, shown
+from sjduck.blocktexts import Place
 from sjduck.entries import Filters, keep_eligible
+from sjduck.judging import MOST_JUDGED, judge
 from sjduck.partlines import find_lines
 from sjduck.periods import Period
-from sjduck.phrases import Part, folded
+from sjduck.phrases import Part
 from sjduck.sqlfiles import sql
 from sjduck.words import relevance_text
 
-# Blocks whose text is read for phrases, those with the best score: more only for a phrase of
-# words that stand everywhere.
-MOST_JUDGED = 2_000
-# Blocks that are read for a word as it was written.
-MOST_WRITTEN_SO = 48
+_NO_WORD = f"no word to look up: looked through the newest {MOST_JUDGED:,} blocks"
 _ASKED = {"part": "integer", "kind": "varchar", "text": "varchar", "is_written_so": "boolean"}
 _WRITTEN_SO = {"part": "integer", "file": "integer", "id": "integer"}
-_JUDGED = {"document": "bigint", "seq": "integer", "stands": "boolean", "literals": "integer"}
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which blocks are looked at: those of some entries, by whom, sent when."""
+    """Which blocks are looked at: those of some entries, by whom, sent when; and in which order."""
 
     entries: Filters
     role: str | None
     span: Period
     tz: str
+    rank: str = "blended"
     include_low_signal: bool = False
+
+    @property
+    def values(self) -> Row:
+        """What the SQL of blocks asks for."""
+        return {
+            "role": self.role,
+            "include_sidechains": self.entries.include_sidechains,
+            "since_at": self.span.since_at,
+            "until_at": self.span.until_at,
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search came to; the hits themselves are in `hits`."""
+    """What a search came to: one page of hits."""
 
+    rows: list[Row]
     total: int
     # Words that are looked for and stand nowhere: lower case, without accents.
     unknown: tuple[str, ...]
-    notes: tuple[str, ...]
+    # The words that are looked for, and their stems.
+    words: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     # Blocks that were read on the way.
-    blocks: dict[Place, Row]
+    blocks: dict[Place, Row] = field(default_factory=dict)
 
 
-def find(view: View, parts: Sequence[Part], scope: Scope) -> Found:
-    """Leave the blocks that match in `hits`."""
-    unknown = _find_words(view, parts)
+def find(view: View, parts: Sequence[Part], scope: Scope, limit: int, offset: int) -> Found:
+    """Return a page of the blocks that match, the best first."""
+    tokens = _find_words(view, parts)
+    unknown = tuple(dict.fromkeys(row["token"] for row in tokens if not row["is_known"]))
+    if tokens and not scope.include_low_signal and not any(row["is_known"] for row in tokens):
+        return Found([], 0, unknown)
+    words = tuple(row["token"] for row in tokens) + tuple(row["stem"] for row in tokens)
     keep_eligible(view, scope.entries, Period(None, None), scope.tz)
-    parts, phrases, notes = _find_blocks(view, parts, scope)
+    with_words = {row["part"] for row in tokens}
+    if with_words:
+        _find_blocks(view, parts, scope)
+    else:
+        # Nothing can be looked up: every part has to stand.
+        view.table("found_blocks", sql("search/newest"), most=MOST_JUDGED, **scope.values)
+        parts = [p if p.kind == "without" else p._replace(kind="phrase") for p in parts]
     view.table("matching", sql("search/weighed"))
-    blocks, left = _judge(view, parts, phrases)
+    phrases = sum(parts[number].kind == "phrase" for number in with_words)
+    judged = judge(view, parts, phrases, rank=scope.rank, enough=offset + limit + 1)
+    rows, total = _page(view, parts, scope.rank, limit, offset)
+    notes = judged.notes if with_words else (_NO_WORD, *judged.notes)
+    return Found(rows, total, unknown, words, notes, judged.blocks)
+
+
+def _page(
+    view: View, parts: Sequence[Part], rank: str, limit: int, offset: int
+) -> tuple[list[Row], int]:
+    """Return one page of hits, and how many hits there are."""
     wanted = [part.kind for part in parts if part.kind != "without"]
     has_phrases = "phrase" in wanted
-    view.table("hits", sql("search/hits"), has_phrases=has_phrases, parts=len(wanted))
-    counted = view.row("select count(*) as total from hits")
-    return Found(counted["total"] if counted else 0, unknown, (*notes, *left), blocks)
+    rows = view.rows(
+        sql("search/ranked"),
+        rank=rank,
+        has_phrases=has_phrases,
+        parts=len(wanted),
+        limit=limit,
+        offset=offset,
+    )
+    if rows or not offset:
+        return rows, rows[0]["total"] if rows else 0
+    counted = view.row(sql("search/total"), has_phrases=has_phrases)
+    return [], counted["total"] if counted else 0
 
 
-def read(view: View, rows: Iterable[Row]) -> dict[Place, Row]:
-    """Return the blocks of rows that have `document`, `seq` and `kind`."""
-    places: list[Place] = []
-    topics: list[Place] = []
-    for row in rows:
-        (topics if row["kind"] == "topic" else places).append((row["document"], row["seq"]))
-    return block_texts(view, places, topics)
+def _find_words(view: View, parts: Sequence[Part]) -> list[Row]:
+    """Leave the stems of a search in `search_stems`, where they stand in `found_uses`.
 
-
-def _find_words(view: View, parts: Sequence[Part]) -> tuple[str, ...]:
-    """Leave the stems of a search in `search_stems`, and where they stand in `found_uses`."""
+    Returns the tokens that are looked for.
+    """
     asked = [
         {
             "part": number,
@@ -82,82 +115,27 @@ def _find_words(view: View, parts: Sequence[Part]) -> tuple[str, ...]:
     view.table_of("asked", _ASKED, asked)
     view.table("tokens", sql("search/tokens"))
     view.table("search_stems", sql("search/stems"))
-    view.table("found_uses", sql("search/uses"))
-    return tuple(row["token"] for row in view.rows(sql("search/unknown")))
+    view.table("found_stems", sql("search/wanted_stems"))
+    view.table("found_uses", sql("recall/uses"))
+    return view.rows(sql("search/wanted_tokens"))
 
 
-def _find_blocks(
-    view: View, parts: Sequence[Part], scope: Scope
-) -> tuple[Sequence[Part], int, list[str]]:
-    """Leave the blocks that hold words in `found_blocks`; return how their text is to be judged.
-
-    That is by the parts, by how many phrases a block has to hold the words of, and by what was
-    not looked at. Where there are no words, every part has to stand.
-    """
-    values = {
-        "role": scope.role,
-        "include_sidechains": scope.entries.include_sidechains,
-        "since_at": scope.span.since_at,
-        "until_at": scope.span.until_at,
-    }
-    with_words = [row["part"] for row in view.rows(sql("search/with_words"))]
-    if not with_words:
-        view.table("found_blocks", sql("search/newest"), most=MOST_JUDGED, **values)
-        parts = [p if p.kind == "without" else p._replace(kind="phrase") for p in parts]
-        return parts, 0, [f"no word to look up: looked through the newest {MOST_JUDGED:,} blocks"]
+def _find_blocks(view: View, parts: Sequence[Part], scope: Scope) -> None:
+    """Leave the blocks that hold words in `found_blocks`."""
     view.table("block_scores", sql("recall/score_blocks"))
     view.table("holders", sql("search/holders"))
+    _find_written_so(view, parts, all_of_them=scope.include_low_signal)
+    view.table("found_blocks", sql("search/said"), **scope.values)
+    if scope.include_low_signal:
+        view.add("found_blocks", sql("search/low"), **scope.values)
+
+
+def _find_written_so(view: View, parts: Sequence[Part], *, all_of_them: bool) -> None:
+    """Leave in `written_so` where words with punctuation may stand as they were written."""
     has_punctuation = any(part.kind == "word" and part.is_written_so for part in parts)
-    if has_punctuation or scope.include_low_signal:
-        find_lines(view, parts, all_of_them=scope.include_low_signal)
+    if has_punctuation or all_of_them:
+        find_lines(view, parts, all_of_them=all_of_them)
     if has_punctuation:
         view.table("written_so", sql("search/written_so"))
     else:
         view.table_of("written_so", _WRITTEN_SO, [])
-    view.table("found_blocks", sql("search/said"), **values)
-    if scope.include_low_signal:
-        view.add("found_blocks", sql("search/low"), **values)
-    return parts, sum(parts[number].kind == "phrase" for number in with_words), []
-
-
-def _judge(view: View, parts: Sequence[Part], phrases: int) -> tuple[dict[Place, Row], list[str]]:
-    """Leave in `judged` what the text of the best blocks says.
-
-    Returns those blocks, and what was not looked at.
-    """
-    literals = {
-        kind: [part.literal for part in parts if part.kind == kind and part.is_written_so]
-        for kind in ("phrase", "word", "without")
-    }
-    rows = view.rows(
-        sql("search/to_judge"),
-        phrases=phrases,
-        has_phrases=bool(literals["phrase"]),
-        most=MOST_JUDGED,
-        most_words=MOST_WRITTEN_SO,
-    )
-    blocks = read(view, rows)
-    texts = {place: folded(_whole(block)) for place, block in blocks.items()}
-    judged = [
-        {
-            "document": document,
-            "seq": seq,
-            "stands": all(literal in text for literal in literals["phrase"])
-            and not any(literal in text for literal in literals["without"]),
-            "literals": sum(literal in text for literal in literals["word"]),
-        }
-        for (document, seq), text in texts.items()
-    ]
-    view.table_of("judged", _JUDGED, judged)
-    candidates = rows[0]["candidates"] if rows else 0
-    if candidates > MOST_JUDGED and (literals["phrase"] or literals["without"]):
-        note = f"phrases were looked for in the best {MOST_JUDGED:,} of {candidates:,} blocks"
-        return blocks, [note]
-    return blocks, []
-
-
-def _whole(block: Row) -> str:
-    """Return all that a phrase may stand in: of a call the command and the input as it was sent."""
-    if block["kind"] != "tool_use":
-        return str(block["text"])
-    return f"{shown(block)}\n{block['text']}"

@@ -9,12 +9,12 @@ from sjduck.entries import Filters
 from sjduck.entries import shown as shown_entry
 from sjduck.errors import UsageError
 from sjduck.index import prepare
-from sjduck.matching import Found, Scope, find, read
+from sjduck.judging import read
+from sjduck.matching import Found, Scope, find
 from sjduck.passages import bare, passage
 from sjduck.periods import local, period
 from sjduck.phrases import MAX_PARTS, Part, parse
 from sjduck.settings import check_timezone
-from sjduck.sqlfiles import sql
 from sjduck.typos import corrections
 
 ROLES = ("user", "assistant", "system")
@@ -60,26 +60,23 @@ def search(
     max_chars = bound(max_chars, MAX_CHARS)
     tz = check_timezone(tz or view.timezone)
     filters = Filters(host, project, harness, include_sidechains=include_sidechains)
-    scope = Scope(filters, role, period(since, until, tz), tz, include_low_signal)
+    scope = Scope(filters, role, period(since, until, tz), tz, rank, include_low_signal)
     # What no text can hold, and no answer send.
     query = query.encode("utf-8", "replace").decode()
     asked = parse(query)
     if not asked.parts:
         raise UsageError("nothing to search for; give words, or a phrase in quotes")
     prepare(view)
-    found, parts, said = _found(view, asked.parts, scope)
+    offset, limit = min(max(offset, 0), _MOST), min(max(limit, 1), MAX_HITS)
+    found, parts, said = _found(view, asked.parts, scope, limit, offset)
     if not found.total and not include_low_signal:
         said["hint"] = (
             "include_low_signal=true looks in tool output too; sj_recall in parts of words"
         )
-    offset = min(max(offset, 0), _MOST)
-    rows = view.rows(
-        sql("search/ranked"), rank=rank, limit=min(max(limit, 1), MAX_HITS), offset=offset
-    )
     notes = [*found.notes, *_notes(view, asked.left_out)]
     return page(
         {"query": short(query, MAX_FIELD_CHARACTERS), **said},
-        _hits(view, rows, found, parts, tz),
+        _hits(view, found, parts, tz),
         name="hits",
         total=found.total,
         offset=offset,
@@ -89,15 +86,15 @@ def search(
 
 
 def _found(
-    view: View, parts: tuple[Part, ...], scope: Scope
+    view: View, parts: tuple[Part, ...], scope: Scope, limit: int, offset: int
 ) -> tuple[Found, tuple[Part, ...], Answer]:
     """Return what a search came to, the parts that were searched for, and what to say of them."""
     said: Answer = {}
-    found = find(view, parts, scope)
+    found = find(view, parts, scope, limit, offset)
     if not found.total and (meant := corrections(view, found.unknown)):
         said["corrected"] = meant
         parts = tuple(part.corrected(meant) for part in parts)
-        found = find(view, parts, scope)
+        found = find(view, parts, scope, limit, offset)
     elif found.unknown and not scope.include_low_signal:
         said["unknown"] = _named(found.unknown)
     if excluded := [part.text for part in parts if part.kind == "without"]:
@@ -116,18 +113,16 @@ def _notes(view: View, left_out: int) -> list[str]:
     return notes
 
 
-def _hits(
-    view: View, rows: Sequence[Row], found: Found, parts: Sequence[Part], tz: str
-) -> Iterator[Row]:
+def _hits(view: View, found: Found, parts: Sequence[Part], tz: str) -> Iterator[Row]:
     """Yield rows of `search/ranked` as they are shown."""
     wanted = [
         {"document": row["block_document"], "seq": row["seq"], "kind": row["block_kind"]}
-        for row in rows
+        for row in found.rows
         if (row["block_document"], row["seq"]) not in found.blocks
     ]
-    blocks = found.blocks | read(view, wanted)
-    needles = _needles(view, parts)
-    for row in rows:
+    blocks = {**found.blocks, **read(view, wanted)}
+    needles = _needles(parts, found.words)
+    for row in found.rows:
         block = blocks[row["block_document"], row["seq"]]
         yield {**_entry(row, tz), **_block(row, block, needles, tz)}
 
@@ -156,10 +151,8 @@ def _block(row: Row, block: Row, needles: Sequence[str], tz: str) -> Row:
     }
 
 
-def _needles(view: View, parts: Sequence[Part]) -> list[str]:
+def _needles(parts: Sequence[Part], words: Sequence[str]) -> list[str]:
     """Return what a passage should show: the parts as written, their words, and their stems."""
-    tokens = view.rows(sql("search/needles"))
-    found = [bare(part.text) for part in parts if part.kind != "without"]
-    found += [row["token"] for row in tokens] + [row["stem"] for row in tokens]
+    found = [*(bare(part.text) for part in parts if part.kind != "without"), *words]
     telling = [needle for needle in found if len(needle) > 2 or not needle.isascii()]
     return list(dict.fromkeys(telling or found))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sjduck import matching, typos
+from sjduck import judging, typos
 from sjduck.archive import Archive, Row, View
 from sjduck.bounds import compact
 from sjduck.errors import UsageError
@@ -160,7 +160,9 @@ def test_what_is_excluded_does_not_stand_in_a_hit(
     assert said(archive, "deploy -staging") == []
     assert set(said(archive, "deploy -staging.eu")) == set(handles(1, 3))
     assert set(said(archive, 'deploy -"to production"')) == set(handles(1, 3))
-    assert search(archive, "deploy -staging")["excluded"] == ["staging"]
+    answer = search(archive, "deploy -staging.eu")
+    assert answer["excluded"] == ["staging.eu"]
+    assert "notes" not in answer
 
 
 def test_a_word_with_punctuation_comes_first_where_it_stands_as_written(
@@ -475,7 +477,7 @@ def test_odd_queries_are_answered(samples: Archive) -> None:
 
 def test_an_archive_without_sessions_answers_too(archive: Archive) -> None:
     assert search(archive, 'zzzz "qq qq"') == {
-        "query": 'zzzz "qq qq"', "unknown": ["qq", "zzzz"],
+        "query": 'zzzz "qq qq"', "unknown": ["zzzz", "qq"],
         "hint": "include_low_signal=true looks in tool output too; sj_recall in parts of words",
         "total": 0, "offset": 0, "shown": 0, "hits": [], "rank": "blended", "tz": "UTC",
     }  # fmt: skip
@@ -486,12 +488,20 @@ def test_a_phrase_of_frequent_words_is_looked_for_in_so_many_blocks(
 ) -> None:
     write_session(tmp_path / "claude", 1, [f"one two {n}" for n in range(20)])
     fill(f"claude={tmp_path}/claude")
-    monkeypatch.setattr(matching, "MOST_JUDGED", 15)
+    whole = search(archive, '"one two"', limit=50, max_chars=0)
+    monkeypatch.setattr(judging, "_FIRST", 10)
+    monkeypatch.setattr(judging, "MOST_JUDGED", 15)
 
-    answer = search(archive, '"one two"')
+    full_page = search(archive, '"one two"', limit=9, max_chars=0)
+    last_page = search(archive, '"one two"', limit=9, offset=9, max_chars=0)
 
-    assert answer["total"] == 15
-    assert answer["notes"] == ["phrases were looked for in the best 15 of 40 blocks"]
+    assert whole["total"] == 40
+    assert "notes" not in whole
+    assert full_page["hits"] == whole["hits"][:9]
+    assert full_page["next_offset"] == 9
+    assert full_page["notes"] == ["phrases were looked for in the best 10 of 40 blocks"]
+    assert last_page["hits"] == whole["hits"][9:15]
+    assert last_page["notes"] == ["phrases were looked for in the best 15 of 40 blocks"]
 
 
 def test_answers_do_not_depend_on_how_the_archive_came_to_be(

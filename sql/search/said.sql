@@ -12,33 +12,25 @@ with
         from holders
         left join written_so using (part, file, id)
         group by file, id
-    ),
-    found as (
-        select
-            block_scores.entry,
-            indexed.document,
-            said.seq,
-            said.kind,
-            said.signal,
-            coalesce(said.sent_at, eligible.dated_at) as said_at,
-            block_scores.score,
-            coalesce(held.phrases, 0) as phrases,
-            coalesce(held.words, 0) as words,
-            coalesce(held.withouts, 0) as withouts
-        from block_scores
-        join eligible using (entry)
-        join entries using (entry)
-        join said on said.file = block_scores.file and said.id = block_scores.id
-        join indexed on indexed.file = said.file and indexed.ordinal = said.ordinal
-        left join held on held.file = said.file and held.id = said.id
-        where
-            ($role is null or said.role = $role)
-            and ($include_sidechains or not said.is_sidechain)
-            and (said.kind <> 'topic' or entries.document is null)
-            and not coalesce(held.is_unwanted, false)
     )
-select *
-from found
+select
+    entry,
+    document,
+    seq,
+    blocks_said.kind,
+    signal,
+    coalesce(sent_at, dated_at) as said_at,
+    score,
+    coalesce(phrases, 0) as phrases,
+    coalesce(words, 0) as words,
+    coalesce(withouts, 0) as withouts
+from (select file, id, score from block_scores)
+join blocks_said using (file, id)
+join (select entry, dated_at from eligible) using (entry)
+left join held using (file, id)
 where
-    ($since_at::timestamp is null or said_at >= $since_at::timestamp)
+    ($role is null or role = $role)
+    and ($include_sidechains or not is_sidechain)
+    and not coalesce(is_unwanted, false)
+    and ($since_at::timestamp is null or said_at >= $since_at::timestamp)
     and ($until_at::timestamp is null or said_at < $until_at::timestamp)

@@ -1,22 +1,29 @@
--- One row a matching block whose text decides: on phrases and on what must not stand, the best so
--- many; and on words as they were written, a few of the best. `candidates`: how many might hold
--- every phrase.
-select document, seq, kind, candidates
+-- One row a matching block whose text decides, best first: on phrases and on what must not stand
+-- (`is_decisive`), so many of all `candidates`; and on words as they were written, a few.
+with
+    holding as (
+        select *, $has_phrases or withouts > 0 as is_decisive
+        from matching
+        where phrases >= $phrases
+    )
+select document, seq, kind, is_decisive, candidates
 from
     (
         select
             *,
-            count(*) over () as candidates,
+            count(*) filter (is_decisive) over () as candidates,
             row_number() over (
-                order by weighed desc, said_at desc nulls last, document, seq
+                partition by is_decisive
+                order by
+                    case when $rank = 'bm25' then score else weighed end desc,
+                    said_at desc nulls last,
+                    document,
+                    seq
             ) as place,
             row_number() over (
                 partition by words > 0 order by weighed desc, said_at desc nulls last, document, seq
             ) as place_of_words
-        from matching
-        where phrases >= $phrases
+        from holding
     )
-where
-    ((place <= $most) and ($has_phrases or withouts > 0))
-    or (words > 0 and place_of_words <= $most_words)
-order by document, seq
+where (is_decisive and place <= $most) or (words > 0 and place_of_words <= $most_words)
+order by is_decisive desc, place

@@ -1,5 +1,5 @@
--- One row a token of a search: the part it stands in, its stem, what it is called in scores, and
--- whether a longer word may stand for it.
+-- One row a token of a search: the part it stands in, its stem, whether other stems may stand for
+-- it, and a name that says so.
 with
     cut as (
         select
