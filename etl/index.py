@@ -80,10 +80,9 @@ def _fill(
     connection.register("rows_ordinals", rows)
     connection.execute("create table out.ordinals as select * from rows_ordinals")
     relevance = Relevance(connection.cursor())
-    relevance.take(root, parts, ordinals)
-    # The extension works in DuckDB and the words are cut in Polars: both cores are busy.
+    # Each spends half of its time in one thread of Python: together they keep two cores busy.
     with ThreadPoolExecutor(1) as pool:
-        written = pool.submit(relevance.write)
+        written = pool.submit(relevance.take, root, parts, ordinals)
         words = Words(connection)
         for row, blocks in _blocks(root, parts, documents):
             _take_words(words, ordinals[row["document"]], row, blocks)
@@ -92,6 +91,7 @@ def _fill(
                 words.take(ordinals[document], line, topic or "")
         words.write()
         written.result()
+    relevance.write()
 
 
 def _take_words(words: Words, ordinal: int, row: dict[str, Any], blocks: Iterator[Block]) -> None:

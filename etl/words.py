@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pyarrow as pa
 
+from etl.ids import Ids
 from sjduck.words import INDEX_WORD, MAX_WORD, OVERLAP
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ class Words:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
-        # Ids are by the order of appearance; they last as long as a series of the type does.
-        self._ids = pl.Series([], dtype=pl.Categorical(pl.Categories.random()))
+        self._ids = Ids()
         self._texts: list[str] = []
         self._places: list[int] = []
         self._characters = 0
@@ -63,9 +63,9 @@ class Words:
     def write(self) -> None:
         """Write what is left, and the lexicon: words in the order of their ids, many to a row."""
         self._flush()
-        lexicon = pl.select(word_id=pl.int_range(self._known(), dtype=pl.UInt32)).with_columns(
-            word=pl.col("word_id").cat.to(self._ids.dtype).cast(pl.String)
-        )
+        words = self._ids.texts()
+        word_ids = pl.int_range(words.len(), dtype=pl.UInt32, eager=True)
+        lexicon = pl.DataFrame({"word_id": word_ids, "word": words})
         rows = lexicon.group_by(
             first_id=pl.col("word_id") // _WORDS_A_ROW * _WORDS_A_ROW, maintain_order=True
         ).agg(words=pl.col("word").str.join("\n"))
@@ -86,10 +86,6 @@ class Words:
         self.take(ordinal, line, text[:middle])
         self.take(ordinal, line + text.count("\n", 0, middle) + 1, text[middle + 1 :])
 
-    def _known(self) -> int:
-        """Return how many words have an id."""
-        return int(pl.Series([""]).cast(self._ids.dtype).to_physical()[0])
-
     def _cut(self) -> None:
         """Cut the gathered texts into words and hold each with its place."""
         if not self._texts:
@@ -98,9 +94,9 @@ class Words:
             {"place": pl.Series(self._places, dtype=pl.UInt64), "text": self._texts}
         )
         self._texts, self._places, self._characters = [], [], 0
-        word_id = pl.col("word").cast(self._ids.dtype).to_physical()
+        words = cut(texts)
         above = 2 ** (_LINE_BITS + _SLOT_BITS)
-        keys = cut(texts).select(word_id.cast(pl.UInt64) * above + pl.col("place")).to_series()
+        keys = self._ids.of(words["word"]).cast(pl.UInt64) * above + words["place"]
         self._keys.append(keys)
         self._count += keys.len()
         if self._count >= _RUN_KEYS:

@@ -2,7 +2,9 @@
 
 import shutil
 import sys
+import unicodedata
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +127,65 @@ def filled(tmp_path: Path, archive: Archive, fill: Fill) -> Archive:
     return archive
 
 
+@contextmanager
+def extensions_index(view: View) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Give what was said as the full-text extension indexes it by itself."""
+    rows = view.rows(
+        "select said.id, coalesce(blocks.text, catalogue.topic) as text from said "
+        "join ordinals using (file, ordinal) "
+        "left join blocks on blocks.document = ordinals.document and blocks.seq = said.seq "
+        "and said.kind <> 'topic' left join catalogue on said.kind = 'topic' "
+        "and catalogue.document = ordinals.document and catalogue.line = said.line"
+    )
+    with duckdb.connect() as connection:
+        connection.execute("create table said (id integer, text varchar)")
+        connection.executemany(
+            "insert into said values (?, ?)",
+            [(row["id"], relevance_text(row["text"])) for row in rows],
+        )
+        load_extension(connection)
+        connection.execute(
+            "pragma create_fts_index('said', 'id', 'text', stemmer = 'porter', "
+            "stopwords = 'none', ignore = '[^\\p{L}\\p{N}]+', strip_accents = 1, lower = 1)"
+        )
+        yield connection
+
+
+def odd_prompts() -> Iterator[str]:
+    """Yield characters of every script, alone and in runs; those that any Unicode version knows."""
+    known = unicodedata.ucd_3_2_0.category
+    odd = [chr(n) for n in range(1, 0x30000) if known(chr(n)) not in ("Cc", "Cn", "Co", "Cs")]
+    kept = odd[:9000] + odd[9000::40]
+    for at in range(0, len(kept), 60):
+        some = kept[at : at + 60]
+        yield f"odd {' '.join(some)} {''.join(some)}"
+
+
+def test_what_is_indexed_is_what_the_extension_indexes(
+    tmp_path: Path, archive: Archive, fill: Fill
+) -> None:
+    write_session(tmp_path / "claude", 1, [*odd_prompts(), "Running ran RUNS İstanbul ΣΊΣΥΦΟΣ"])
+    fill(f"claude={tmp_path}/claude")
+
+    def compare(view: View) -> None:
+        prepare(view)
+        with extensions_index(view) as connection:
+            terms = connection.execute(
+                "select docs.name, term, count(*) from fts_main_said.terms "
+                "join fts_main_said.dict using (termid) join fts_main_said.docs using (docid) "
+                "group by all order by all"
+            ).fetchall()
+            lengths = connection.execute("select name, len from fts_main_said.docs").fetchall()
+        uses = view.rows(
+            "select said_id, stem, uses from uses join stems using (file, stem_id) order by all"
+        )
+        assert [tuple(row.values()) for row in uses] == terms
+        said = view.rows("select id, length from said")
+        assert {row["id"]: row["length"] for row in said} == dict(lengths)
+
+    archive.ask(compare)
+
+
 def test_block_scores_are_those_of_the_extension(filled: Archive) -> None:
     """One index file without dead rows: the largest difference to match_bm25 is rounding."""
 
@@ -135,24 +196,7 @@ def test_block_scores_are_those_of_the_extension(filled: Archive) -> None:
         return {row["id"]: row["score"] for row in view.rows(sql("recall/score_blocks"))}
 
     def theirs(view: View) -> Iterator[dict[int, float]]:
-        rows = view.rows(
-            "select said.id, coalesce(blocks.text, catalogue.topic) as text from said "
-            "join ordinals using (file, ordinal) "
-            "left join blocks on blocks.document = ordinals.document and blocks.seq = said.seq "
-            "and said.kind <> 'topic' left join catalogue on said.kind = 'topic' "
-            "and catalogue.document = ordinals.document and catalogue.line = said.line"
-        )
-        with duckdb.connect() as connection:
-            connection.execute("create table said (id integer, text varchar)")
-            connection.executemany(
-                "insert into said values (?, ?)",
-                [(row["id"], relevance_text(row["text"])) for row in rows],
-            )
-            load_extension(connection)
-            connection.execute(
-                "pragma create_fts_index('said', 'id', 'text', stemmer = 'porter', "
-                "stopwords = 'none', ignore = '[^\\p{L}\\p{N}]+', strip_accents = 1, lower = 1)"
-            )
+        with extensions_index(view) as connection:
             for text in QUESTIONS:
                 scored = connection.execute(
                     "select id, score from (select id, fts_main_said.match_bm25(id, $q) as score "
