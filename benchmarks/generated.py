@@ -28,10 +28,7 @@ _MEDIAN, _SIGMA, _LARGEST = 60_000, 1.8, 20_000_000
 _VOCABULARY, _POOL = 60_000, 30_000
 _BEGIN = datetime(2025, 2, 1, tzinfo=UTC)
 _DAYS = 600
-_SYLLABLES = (
-    "ba", "ce", "di", "fo", "gu", "ha", "ji", "ke", "lo", "mu", "na", "pe", "ri", "so", "tu",
-    "va", "we", "xi", "yo", "za", "bri", "cle", "dra", "fle", "gro",
-)  # fmt: skip
+_CONSONANTS, _VOWELS = "bcdfghjklmnprstvwz", "aeiou"
 _KANJI = "数据索引查询缓存页面日志分区快照会话写入读取合并校验归档画像処理検索設定保存変換接続並列"
 
 
@@ -55,9 +52,13 @@ def homes(target: Path) -> list[tuple[str, Path]]:
 def _words() -> tuple[list[str], list[float]]:
     """Return the vocabulary, most frequent first, and its cumulative weights (Zipf)."""
     chance = random.Random(1)
-    words = {"".join(chance.choices(_SYLLABLES, k=chance.randint(1, 4))) for _ in range(3)}
+    open_ones = [first + vowel for first in _CONSONANTS for vowel in _VOWELS]
+    syllables = open_ones + [
+        chance.choice(open_ones) + chance.choice(_CONSONANTS) for _ in range(500)
+    ]
+    words: set[str] = set()
     while len(words) < _VOCABULARY:
-        words.add("".join(chance.choices(_SYLLABLES, k=chance.randint(1, 5))))
+        words.add("".join(chance.choices(syllables, k=chance.randint(1, 4))))
     ordered = sorted(words, key=lambda word: (len(word) // 3, word))
     return ordered, list(accumulate(1 / (rank + 2.7) for rank in range(len(ordered))))
 
