@@ -11,7 +11,7 @@ import click
 
 from etl.command import command as etl_command
 from sjduck.cli import cli
-from sjduck.sqlfiles import Table, dictionary, published
+from sjduck.sqlfiles import Table, dictionary, functions, published
 
 _WIDTH = 80
 _HELP = ["-h", "--help"]
@@ -26,6 +26,9 @@ def cli_page() -> str:
         assert command is not None
         context = click.Context(command, group, name, terminal_width=_WIDTH)
         parts += [f"## sjduck {name}\n", _help(context)]
+        for below in command.commands.values() if isinstance(command, click.Group) else ():
+            inner = click.Context(below, context, below.name, terminal_width=_WIDTH)
+            parts += [f"### sjduck {name} {below.name}\n", _help(inner)]
     return "\n".join(parts)
 
 
@@ -39,13 +42,17 @@ def dictionary_page() -> str:
         "## What questions see\n\n"
         "The relations of a snapshot: without dead rows, of several copies the one that is read.\n"
     )
+    macros = (
+        "## Table functions\n\n`from recall('…')` in SQL, beside DuckDB's own; their columns.\n"
+    )
     stored = (
         "## What is stored\n\n"
         "The Parquet files: each row as its own source file says it, copies and all.\n"
     )
     views = [part for table in published().values() for part in _table(table)]
     tables = [part for table in dictionary().values() for part in _table(table)]
-    return "\n".join([intro, *views, stored, *tables])
+    called = [part for table in functions().values() for part in _table(table)]
+    return "\n".join([intro, *views, macros, *called, stored, *tables])
 
 
 def _help(context: click.Context) -> str:

@@ -1,9 +1,12 @@
 """The etl's command line: options, progress on stderr, a summary on stdout."""
 
+import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import click
 
@@ -12,6 +15,8 @@ from etl.report import Report
 from etl.writer import writer_id
 from sjduck.errors import SjduckError
 from sjduck.settings import SOURCE_KINDS, Settings, load
+
+_NICE = 15
 
 
 @click.command(name="sjduck etl", context_settings={"help_option_names": ["-h", "--help"]})
@@ -24,6 +29,9 @@ from sjduck.settings import SOURCE_KINDS, Settings, load
     help=f"Take in this tree instead of the configured ones; KIND: {', '.join(SOURCE_KINDS)}.",
 )
 @click.option("--reindex", is_flag=True, help="Make the search index anew from the archive.")
+@click.option(
+    "--semantic", is_flag=True, help="Embed what was said, too, once all else is published."
+)
 @click.option("--watch", is_flag=True, help="Go on taking in changes as they come, until stopped.")
 @click.option(
     "--poll",
@@ -42,11 +50,13 @@ from sjduck.settings import SOURCE_KINDS, Settings, load
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @click.option("--with-parent", is_flag=True, hidden=True)
 @click.option("--in-turn", is_flag=True, hidden=True)
+@click.option("--embed-only", is_flag=True, hidden=True)
 def command(
     archive: str | None,
     sources: tuple[str, ...],
     *,
     reindex: bool,
+    semantic: bool,
     watch: bool,
     poll_s: float | None,
     detach: bool,
@@ -54,27 +64,49 @@ def command(
     as_json: bool,
     with_parent: bool,
     in_turn: bool,
+    embed_only: bool,
 ) -> None:
     """Take in what is new in the sources and publish a snapshot."""
     if watch and (reindex or detach):
         raise click.UsageError("--watch goes without --reindex and --detach")
+    if watch and semantic:
+        raise click.UsageError("--watch embeds by itself: leave out --semantic")
     if poll_s and not watch:
         raise click.UsageError("--poll goes with --watch")
     read = partial(load, archive=archive, sources=sources)
     if watch:
         _watch(read, poll_s, with_parent=with_parent, quiet=quiet, as_json=as_json)
     elif detach:
-        _detach(read(), sources, reindex=reindex)
+        _detach(read(), sources, reindex=reindex, semantic=semantic)
+    elif embed_only:
+        _embed(read(), quiet=quiet)
     else:
-        _run_once(read(), reindex=reindex, quiet=quiet, as_json=as_json, in_turn=in_turn)
+        _run_once(
+            read(),
+            reindex=reindex,
+            semantic=semantic,
+            quiet=quiet,
+            as_json=as_json,
+            in_turn=in_turn,
+        )
 
 
 def _run_once(
-    settings: Settings, *, reindex: bool, quiet: bool, as_json: bool, in_turn: bool
+    settings: Settings,
+    *,
+    reindex: bool,
+    semantic: bool,
+    quiet: bool,
+    as_json: bool,
+    in_turn: bool,
 ) -> None:
     from etl.pipeline import run
 
     writer = writer_id()
+    if semantic:
+        from etl.embedding import needs_reindex
+
+        reindex = reindex or needs_reindex(settings.archive, writer)
     turn = None
     if in_turn:
         turn = single.turn(settings.archive, writer)
@@ -85,12 +117,44 @@ def _run_once(
         report = run(settings, writer, progress, reindex=reindex, begun=begun)
     for warning in report.warnings:
         click.echo(f"sjduck: {warning}", err=True)
-    click.echo(report.dumps() if as_json else summary(report))
+    if not as_json:
+        click.echo(summary(report))
+    try:
+        if semantic:
+            report.embedded = _embed(settings, quiet=quiet)
+    finally:
+        if as_json:
+            click.echo(report.dumps())
+    if report.embedded and not as_json:
+        click.echo(_embedded(report.embedded))
 
 
-def _detach(settings: Settings, sources: Sequence[str], *, reindex: bool) -> None:
+def _embed(settings: Settings, *, quiet: bool) -> dict[str, Any]:
+    """Embed what was said; return what was done."""
+    from etl.embedding import embed
+
+    # Whatever else runs on the machine goes first.
+    with suppress(OSError):
+        os.nice(_NICE)
+    with RunProgress(quiet=quiet) as progress:
+        done = embed(settings, writer_id(), progress)
+    for warning in done.warnings:
+        click.echo(f"sjduck: {warning}", err=True)
+    return done.body()
+
+
+def _embedded(done: Mapping[str, Any]) -> str:
+    if not done["passages"]:
+        return f"nothing to embed: {done['total']:,} passages have a vector"
+    speed = done["passages"] / max(done["seconds"], 1e-9)
+    said = f"{done['passages']:,} of {done['total']:,} passages embedded in {done['seconds']:.1f} s"
+    return f"{said}, {speed:,.0f} a second"
+
+
+def _detach(settings: Settings, sources: Sequence[str], *, reindex: bool, semantic: bool) -> None:
     """Start a run that outlives this process, unless one waits already to look at the sources."""
-    flags = [f"--source={source}" for source in sources] + ["--reindex"] * reindex
+    flags = [f"--source={source}" for source in sources]
+    flags += ["--reindex"] * reindex + ["--semantic"] * semantic
     single.start_detached([f"--archive={settings.archive}", "--quiet", "--in-turn", *flags])
 
 
@@ -150,6 +214,7 @@ def summary(report: Report) -> str:
         (report.vanished, "vanished while the run was on"),
         (report.unclaimed, "files that are no sessions"),
         (report.pruned, "left out: pruned earlier"),
+        (report.masked_documents, "documents with secrets masked"),
     ):
         if count:
             lines.append(f"{count:,} {what}")
@@ -157,6 +222,7 @@ def summary(report: Report) -> str:
         (report.rejected, "rejected"),
         (report.skipped, "skipped"),
         (report.unknown, "unknown"),
+        (report.masked, "masked"),
     ):
         lines += [f"{what}: {count:,} × {name}" for name, count in counts.most_common()]
     lines.append(

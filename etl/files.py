@@ -101,6 +101,17 @@ def digest_of(path: str) -> str:
         return ""
 
 
+def seal(file: Path, modes: Modes) -> tuple[int, str]:
+    """Make a file that a library wrote durable, in the archive's mode; return size and SHA-256."""
+    file.chmod(modes.file)
+    with file.open("rb") as written:
+        digest = file_digest(written, "sha256").hexdigest()
+        os.fsync(written.fileno())
+        size = os.fstat(written.fileno()).st_size
+    sync_folder(file.parent)
+    return size, digest
+
+
 def sync_folder(folder: Path) -> None:
     """Make a folder's entries durable, where its file system can."""
     with suppress(OSError):

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from etl.document import Claim, Document, SourceFile
 from etl.lines import Lines
+from etl.masking import Masking
 from etl.sources import FORMATS, GATHERED
 from etl.tables import Row, to_batch
 
@@ -65,10 +66,15 @@ class Part:
 
 @dataclass(slots=True)
 class Batch:
-    """A few files flattened, in the order they were given."""
+    """A few files flattened, in the order they were given.
+
+    `masked`: document → in how many places of it a secret was masked; `kinds`: of which kinds.
+    """
 
     files: list[Flattened] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
+    masked: dict[int, int] = field(default_factory=dict)
+    kinds: Counter[str] = field(default_factory=Counter)
 
 
 Task = Sequence[tuple[Claim, SourceFile, bool]]
@@ -89,7 +95,9 @@ def tasks(files: Iterable[tuple[Claim, SourceFile, bool]]) -> Iterator[Task]:
         yield group
 
 
-def flatten_all(work: list[Task], scratch: Path, *, workers: int) -> Iterator[Batch]:
+def flatten_all(
+    work: list[Task], scratch: Path, *, workers: int, is_masking: bool = False
+) -> Iterator[Batch]:
     """Yield the batches of `work` in its order, flattened on `workers` processes.
 
     Little work is done here: a pool takes longer to start.
@@ -97,13 +105,14 @@ def flatten_all(work: list[Task], scratch: Path, *, workers: int) -> Iterator[Ba
     size = sum(source.size for task in work for _, source, _ in task)
     if workers <= 1 or len(work) == 1 or size < POOL_BYTES:
         for number, task in enumerate(work):
-            yield flatten_task(task, str(scratch / str(number)))
+            yield flatten_task(task, str(scratch / str(number)), is_masking=is_masking)
         return
     context = get_context("forkserver")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent) as pool:
         waiting: list[Future[Batch]] = []
         for number, task in enumerate(work):
-            waiting.append(pool.submit(flatten_task, task, str(scratch / str(number))))
+            spill = str(scratch / str(number))
+            waiting.append(pool.submit(flatten_task, task, spill, is_masking=is_masking))
             if len(waiting) > 2 * workers:
                 yield waiting.pop(0).result()
         while waiting:
@@ -122,16 +131,19 @@ def _wait_for(sentinel: int) -> None:
     os._exit(1)
 
 
-def flatten_task(task: Task, spill: str) -> Batch:
+def flatten_task(task: Task, spill: str, *, is_masking: bool = False) -> Batch:
     """Flatten the files of one task; `spill` is where a large one may put rows aside."""
     batch = Batch()
-    rows = _Rows(spill)
+    masking = Masking() if is_masking else None
+    rows = _Rows(spill, masking)
     for claim, source, is_known in task:
         rows.begin()
         flattened = _flatten_file(claim, source, rows, is_known=is_known)
         if flattened is not None:
             batch.files.append(flattened)
     batch.parts = rows.parts()
+    if masking is not None:
+        batch.masked, batch.kinds = masking.places, masking.kinds
     return batch
 
 
@@ -204,8 +216,9 @@ def _failure(error: Exception) -> str:
 class _Rows:
     """The rows of a task by year and table; the blocks of a large document go to a file."""
 
-    def __init__(self, spill: str) -> None:
+    def __init__(self, spill: str, masking: Masking | None) -> None:
         self._spill = spill
+        self._masking = masking
         self._years: dict[tuple[int, str], list[Row]] = {}
         self._current: dict[str, list[Row]] = {}
         self._parts: list[Part] = []
@@ -253,7 +266,8 @@ class _Rows:
     def parts(self) -> list[Part]:
         """Return everything that was taken, as Arrow streams."""
         return self._parts + [
-            Part(table, year, _stream(table, rows)) for (year, table), rows in self._years.items()
+            Part(table, year, _stream(self._batch(table, rows)))
+            for (year, table), rows in self._years.items()
         ]
 
     def _spill_path(self) -> str:
@@ -262,15 +276,18 @@ class _Rows:
     def _put_aside(self) -> None:
         rows = self._current.pop("blocks", [])
         if rows:
-            batch = to_batch("blocks", rows)
+            batch = self._batch("blocks", rows)
             if self._stream is None:
                 self._stream = pa.ipc.new_stream(self._spill_path(), batch.schema)
             self._stream.write_batch(batch)
         self._weight = 0
 
+    def _batch(self, table: str, rows: list[Row]) -> pa.RecordBatch:
+        batch = to_batch(table, rows)
+        return self._masking.passing(table, batch) if self._masking else batch
 
-def _stream(table: str, rows: list[Row]) -> bytes:
-    batch = to_batch(table, rows)
+
+def _stream(batch: pa.RecordBatch) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)

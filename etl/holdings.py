@@ -1,18 +1,22 @@
 """What a writer holds while a run changes it: segments, index files, and what is dead in them."""
 
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from etl.files import Modes
+from etl.masking import Masking, masked
 from etl.merge import drop_dead, merge, merges, place_of_segment
-from etl.purge import Search, rewritten
+from etl.purge import Search, holds_any, rewritten
 from etl.salvage import Remains
 from etl.state import State, Taken
+from etl.vectors import folder_of_vectors, holds_others, said_contents, without, write_vectors
 from sjduck.pruned import Pruned
-from sjduck.snapshots import IndexFile, Manifest, Segment
+from sjduck.snapshots import IndexFile, Manifest, Segment, VectorFile
 
 Place = tuple[str, str]
 
@@ -30,6 +34,7 @@ class Holdings:
         self._root = root
         self._modes = modes
         self._run_name = run_name
+        self._writer = manifest.writer if manifest else ""
         self._written = 0
         self.state = state
         self.gone = dict(manifest.gone) if manifest else {}
@@ -39,6 +44,9 @@ class Holdings:
         self.indexes: dict[str, IndexFile] = {
             index.path: index for index in (manifest.indexes if manifest else ())
         }
+        self.vectors: dict[str, VectorFile] = {
+            file.path: file for file in (manifest.vectors if manifest else ())
+        }
         self._before = frozenset(self.segments)
         self.leftovers: list[Path] = []
         self.warnings: list[str] = []
@@ -47,13 +55,13 @@ class Holdings:
     def paths(self) -> set[str]:
         """Every file that they are made of."""
         files = [file for segment in self.segments.values() for file in segment.tables.values()]
-        return {*self.indexes, *(file.path for file in files)}
+        return {*self.indexes, *self.vectors, *(file.path for file in files)}
 
     @property
     def bytes(self) -> int:
         """Bytes of all of them."""
-        segments = sum(segment.bytes for segment in self.segments.values())
-        return segments + sum(index.bytes for index in self.indexes.values())
+        held = (self.segments, self.indexes, self.vectors)
+        return sum(file.bytes for files in held for file in files.values())
 
     def segment_name(self) -> str:
         """Return a name that no other segment has."""
@@ -122,6 +130,43 @@ class Holdings:
         ]
         return search, not unread
 
+    def mask(self, masking: Masking) -> bool:
+        """Mask the secrets in what was stored without these rules; return whether there were any.
+
+        Segments that hold one are written anew; index files that may know it are left out.
+        """
+        changed: set[int] = set()
+        has_masked = False
+        for old in drop_dead(list(self.segments.values())):
+            if old.masked_by == masking.rules:
+                continue
+            name = self.segment_name()
+            try:
+                new = masked(self._root, self._modes, name, old, masking)
+            except (OSError, pa.ArrowException) as error:
+                self.leftovers += place_of_segment(self._root, old, name)
+                reason = str(error).split("\n", 1)[0]
+                self.warnings.append(
+                    f"segment {old.name} can't be read ({reason}), so secrets may stand in it; "
+                    "run 'sjduck doctor --fix'"
+                )
+                continue
+            del self.segments[old.name]
+            self.add(new)
+            if new.name != old.name:
+                self.state.moved({old.name: new.name})
+                has_masked = True
+                changed |= new.masked.keys()
+        if has_masked:
+            self._leave_out_indexes(
+                {
+                    path
+                    for path, index in self.indexes.items()
+                    if index.dead or holds_any(self._root / path, changed)
+                }
+            )
+        return has_masked
+
     def do_without(self, damaged: Collection[str], there: Collection[Place]) -> Iterator[Remains]:
         """Leave damaged files out; yield what remains of each segment with one.
 
@@ -137,6 +182,25 @@ class Holdings:
                 self._forget(remains)
                 yield remains
         self._leave_out_indexes(damaged)
+        self.vectors = {p: file for p, file in self.vectors.items() if p not in damaged}
+
+    def trim_vectors(self, generations: Iterable[Manifest]) -> set[str]:
+        """Take out the vectors of what nothing says any more; return the files that have some.
+
+        Those that the newest generation does without are written anew.
+        """
+        said = said_contents(self._root, self.indexes.values()).column("content")
+        named = {file.path: file for manifest in generations for file in manifest.vectors}
+        dated = {p for p, f in (named | self.vectors).items() if holds_others(self._root, f, said)}
+        for path in dated & self.vectors.keys():
+            old = self.vectors.pop(path)
+            new = f"{folder_of_vectors(self._writer)}/{self.segment_name()}.parquet"
+            with suppress(OSError, pa.ArrowException):
+                rows = without(pq.read_table(self._root / path), said)
+                written = write_vectors(self._root, self._modes, new, old.model, rows)
+                if written is not None:
+                    self.vectors[new] = written
+        return dated
 
     def _forget(self, remains: Remains) -> None:
         """Forget the documents of a damaged segment that were not kept."""

@@ -1,6 +1,7 @@
 """Take files in: their rows into new segments, what is known of them into the state."""
 
 import os
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,12 +19,20 @@ from sjduck.pruned import Pruned
 class Intake:
     """Flattens files and writes their rows; holds back those of what was pruned.
 
-    `taken`: the source and path of each file that was taken in → the file; `has_noted`: the
-    state says more now of files of which nothing was written.
+    `rules` are those that secrets are masked by, empty where they are not; `taken`: the source and
+    path of each file that was taken in → the file; `has_noted`: the state says more now of files of
+    which nothing was written.
     """
 
     def __init__(
-        self, root: Path, modes: Modes, held: Holdings, pruned: Pruned, report: Report
+        self,
+        root: Path,
+        modes: Modes,
+        held: Holdings,
+        pruned: Pruned,
+        report: Report,
+        *,
+        rules: str,
     ) -> None:
         self._root = root
         self._modes = modes
@@ -31,7 +40,9 @@ class Intake:
         self._state = held.state
         self._pruned = pruned
         self._report = report
+        self._rules = rules
         self._writers: dict[int, SegmentWriter] = {}
+        self._masked: dict[int, dict[int, int]] = defaultdict(dict)
         self._not_taken = 0
         self.taken: dict[tuple[str, str], str] = {}
         self.has_noted = False
@@ -40,13 +51,22 @@ class Intake:
         """Take in all of `work`, which is in the order of hosts and documents."""
         progress.begin(len(work), sum(source.size for _, source, _ in work))
         host: str | None = None
-        for batch in flatten_all(list(tasks(work)), scratch, workers=os.cpu_count() or 1):
+        workers, is_masking = os.cpu_count() or 1, bool(self._rules)
+        for batch in flatten_all(
+            list(tasks(work)), scratch, workers=workers, is_masking=is_masking
+        ):
             if batch.files and batch.files[0].claim.host != host:
                 self._close()
                 host = batch.files[0].claim.host
             away = self._write(batch, host)
+            self._report.masked += batch.kinds
             for file in batch.files:
                 self._note(file, is_away=file.document in away)
+                if (
+                    file.year is not None
+                    and (places := batch.masked.get(file.document)) is not None
+                ):
+                    self._masked[file.year][file.document] = places
             progress.advance(len(batch.files), sum(f.source.size for f in batch.files))
         self._close()
         taken = self._report.new + self._report.changed
@@ -117,6 +137,9 @@ class Intake:
         )
 
     def _close(self) -> None:
-        for writer in self._writers.values():
-            self._held.add(writer.close())
+        for year, writer in self._writers.items():
+            self._held.add(
+                replace(writer.close(), masked_by=self._rules, masked=self._masked[year])
+            )
         self._writers.clear()
+        self._masked.clear()

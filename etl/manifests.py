@@ -9,6 +9,7 @@ from etl.files import Modes, publish_once
 from sjduck.errors import SjduckError
 from sjduck.snapshots import (
     TABLES,
+    VECTORS,
     Manifest,
     generations,
     manifest_folder,
@@ -137,6 +138,7 @@ def orphans(root: Path, writer: str) -> list[Path]:
         for file in sorted((root / table).glob(f"host=*/year=*/{writer}-*.parquet"))
     ]
     files += sorted((root / "index" / writer).glob("*.duckdb*"))
+    files += sorted((root / VECTORS / writer).glob("*.parquet"))
     files += sorted(manifest_folder(root, writer).glob(".*"))
     return [file for file in files if file.relative_to(root).as_posix() not in used]
 
@@ -166,4 +168,5 @@ def _sizes(manifest: Manifest) -> dict[str, int]:
     """Return the bytes of each file that a generation names."""
     tables = [file for segment in manifest.segments for file in segment.tables.values()]
     sizes = {file.path: file.bytes for file in tables}
-    return sizes | {index.path: index.bytes for index in manifest.indexes}
+    sizes |= {index.path: index.bytes for index in manifest.indexes}
+    return sizes | {file.path: file.bytes for file in manifest.vectors}

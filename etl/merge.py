@@ -3,6 +3,7 @@
 import heapq
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -79,7 +80,12 @@ def merge(
         ]
         for _, batch in heapq.merge(*streams, key=lambda piece: piece[0]):
             writer.add(table, batch)
-    return writer.close()
+    rules = {segment.masked_by for segment in segments}
+    return replace(
+        writer.close(),
+        masked_by=rules.pop() if len(rules) == 1 else "",
+        masked={d: n for segment in segments for d, n in segment.live_masked.items()},
+    )
 
 
 def place_of_segment(root: Path, beside: Segment, name: str) -> list[Path]:

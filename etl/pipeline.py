@@ -25,6 +25,7 @@ from etl.naming import named, place_of
 from etl.place import check_place, note_place
 from etl.purge import Search
 from etl.quarantine import settle
+from etl.redaction import Redaction
 from etl.report import Progress, Report, write_last_run
 from etl.state import State, drop_states, read_state, recover_state, write_state
 from sjduck import __version__
@@ -148,6 +149,7 @@ class _Run:
         self._pruned = read_snapshot(self._root).pruned
         self._honoured = self._manifest.honoured if self._manifest else ""
         self._search: Search | None = None
+        self._dated_vectors: set[str] = set()
         self._generation = manifests.next_generation(self._root, writer)
         self._state = self._read_state()
         known = self._manifest.sources if self._manifest else {}
@@ -159,7 +161,10 @@ class _Run:
         )
         self._held = Holdings(self._root, modes, self._run_name(), self._manifest, self._state)
         self._choosing = Choosing(self._state, self._pruned, self._report, paced=upkeep.paced)
-        self._intake = Intake(self._root, modes, self._held, self._pruned, self._report)
+        self._redaction = Redaction(settings, self._manifest, self._held, self._report)
+        self._intake = Intake(
+            self._root, modes, self._held, self._pruned, self._report, rules=self._redaction.rules
+        )
         self._retaken: set[tuple[str, str]] = set()
 
     def report(self) -> Report:
@@ -169,14 +174,17 @@ class _Run:
         found = [discover(source) for source in self._sources.values() if self._is_there(source)]
         with self._marked() as was_killed:
             self._do_without_damaged(found)
+            self._redaction.take_again(found)
             work = self._choosing.work(found)
             self._choosing.note_gone(found, self._held.gone)
             spent_s = _seconds(lambda: self._intake.take(work, self._scratch(), self._progress))
             self._report.retaken = len(self._retaken & self._state.files.keys())
             self._purge(was_killed=was_killed)
+            self._redaction.mask_older()
             self._progress.waiting("merging segments")
             self._report.merged = self._held.merge(whole=self._upkeep.merge_all)
             spent_s += _seconds(self._index)
+            self._trim()
             self._spend(spent_s)
             self._publish()
             self._clean(was_killed=was_killed)
@@ -265,6 +273,14 @@ class _Run:
             self._state.indexed(documents, path)
             self._report.indexed = built.documents
 
+    def _trim(self) -> None:
+        """Leave no vector of what was pruned, and on a vacuum none that stands for nothing."""
+        has_left = bool(self._search or self._redaction.has_masked)
+        if has_left or self._upkeep.merge_all:
+            generations = manifests.whole(self._root, self._writer).values()
+            dated = self._held.trim_vectors(generations)
+            self._dated_vectors = dated if has_left else set()
+
     def _is_to_fold(self) -> bool:
         """Tell whether the index is to be one file, and is not."""
         indexes = self._held.indexes.values()
@@ -303,6 +319,7 @@ class _Run:
             },
             tombstones=before.tombstones if before else {},
             honoured=self._honoured,
+            vectors=tuple(sorted(self._held.vectors.values(), key=lambda file: file.path)),
         )
         if before and _content(before) == _content(manifest):
             self._report.generation = before.generation
@@ -323,7 +340,8 @@ class _Run:
             self._root, self._writer, utc_now(), drop=self._is_unfit, sparing=self._upkeep.paced
         )
         unused += self._held.leftovers
-        if was_killed or self._search or self._upkeep.merge_all:
+        has_left = self._search or self._redaction.has_masked
+        if was_killed or has_left or self._upkeep.merge_all:
             unused += manifests.orphans(self._root, self._writer)
         self._report.freed = manifests.sweep(self._root, unused)
         drop_states(self._root, self._writer, keep=self._published)
@@ -331,8 +349,10 @@ class _Run:
     def _is_unfit(self, manifest: Manifest) -> bool:
         """Tell of an older generation whether it goes whatever its age."""
         holds_pruned = self._search is not None and self._search.is_in(manifest)
-        is_damaged = bool(self._upkeep.damaged & named_files([manifest]).keys())
-        return self._upkeep.drop_history or holds_pruned or is_damaged
+        unfit = self._upkeep.damaged | self._dated_vectors
+        is_damaged = bool(unfit & named_files([manifest]).keys())
+        is_unfit = holds_pruned or is_damaged or self._redaction.is_unfit(manifest)
+        return self._upkeep.drop_history or is_unfit
 
     @contextmanager
     def _marked(self) -> Iterator[bool]:
@@ -355,7 +375,8 @@ def _seconds(step: Callable[[], None]) -> float:
 
 
 def _content(manifest: Manifest) -> tuple[object, ...]:
-    return manifest.segments, manifest.indexes, manifest.gone, manifest.honoured
+    files = manifest.segments, manifest.indexes, manifest.vectors
+    return *files, manifest.gone, manifest.honoured
 
 
 def _no_source(settings: Settings, away: dict[Path, str]) -> str:

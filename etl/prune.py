@@ -111,7 +111,7 @@ def _named(root: Path, refs: tuple[str, ...]) -> dict[Key, Tombstone]:
 
 
 def _selected(settings: Settings, filters: Filters) -> Selection:
-    archive = Archive(settings.archive, timezone=settings.timezone)
+    archive = Archive(settings.archive, timezone=settings.timezone, redact=settings.redact)
     try:
         return archive.ask(lambda view: select(view, filters, settings.timezone))
     finally:

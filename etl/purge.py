@@ -87,7 +87,7 @@ class Search:
         for segment in {s.name: s for m in generations for s in m.segments}.values():
             self._look_into(root, pruned, segment)
         for path in {index.path for manifest in generations for index in manifest.indexes}:
-            if self.documents and _holds_any(root / path, self.documents):
+            if self.documents and holds_any(root / path, self.documents):
                 self.indexes.add(path)
 
     def is_in(self, manifest: Manifest) -> bool:
@@ -144,7 +144,7 @@ def _living(root: Path, segment: Segment, sieve: Sieve) -> set[int]:
     return set(documents) - segment.dead - sieve.documents
 
 
-def _holds_any(path: Path, documents: set[int]) -> bool:
+def holds_any(path: Path, documents: set[int]) -> bool:
     """Tell whether an index file holds any of some documents; one that can't be read may."""
     import duckdb
 

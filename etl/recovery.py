@@ -64,6 +64,7 @@ def recovered(settings: Settings, writer: str) -> Manifest:
             **{name: place_of(source) for name, source in sources.items()},
         },
         tombstones={**(before.tombstones if before else {}), **_tombstones(root, writer)},
+        vectors=before.vectors if before else (),
     )
 
 

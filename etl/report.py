@@ -54,9 +54,13 @@ class Report:
     freed: int = 0
     retaken: int = 0
     kept: int = 0
+    masked: Counter[str] = field(default_factory=Counter)
+    masked_documents: int = 0
     lost: list[dict[str, Any]] = field(default_factory=list)
     quarantined: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    # What was embedded after all else, where it was asked for.
+    embedded: dict[str, Any] | None = None
     # For a watcher alone: in how many seconds to take in what was left for then, and how long it
     # is too early for which file.
     rest_s: float | None = None
@@ -70,7 +74,7 @@ class Report:
     def dumps(self) -> str:
         """Return the report as JSON."""
         body: dict[str, Any] = {name: getattr(self, name) for name in Report.__slots__}
-        for name in ("rejected", "unknown", "skipped"):
+        for name in ("rejected", "unknown", "skipped", "masked"):
             body[name] = dict(sorted(body[name].items()))
         del body["rest_s"], body["resting"]
         return orjson.dumps(body).decode()

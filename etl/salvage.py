@@ -71,7 +71,8 @@ class Remains:
                 key = taken.source, taken.path
                 # Where its source comes back it is taken in again.
                 self._state.files[key] = replace(taken, segment=name, size=-1)
-        return writer.close()
+        masked = {d: places for d, places in segment.masked.items() if d in self.kept}
+        return replace(writer.close(), masked_by=segment.masked_by, masked=masked)
 
     def lost(self) -> list[dict[str, Any]]:
         """Return what is known of each document that is neither kept nor taken in again."""
@@ -102,7 +103,7 @@ class Remains:
         if "catalogue" in self._broken:
             whole -= {document for document, row in self._rows.items() if row["type"] == "log"}
         if "blocks" in self._broken:
-            proved = _proved(self._path("blocks"), self._rows)
+            proved = _proved(self._path("blocks"), self._rows, self._segment.masked)
             bare = {d for d, row in self._rows.items() if row["type"] in _BARE}
             whole &= proved | bare
         return whole
@@ -126,8 +127,11 @@ def _rows(path: Path, documents: Collection[int]) -> Iterator[pa.RecordBatch]:
                     yield rows
 
 
-def _proved(path: Path, documents: dict[int, dict[str, Any]]) -> set[int]:
-    """Return the documents whose blocks give the readable that their rows tell of."""
+def _proved(path: Path, documents: dict[int, dict[str, Any]], masked: Collection[int]) -> set[int]:
+    """Return the documents whose blocks give the readable that their rows tell of.
+
+    Of those in which something is `masked`, the hash is of what was there before.
+    """
     try:
         rows = (
             row
@@ -137,20 +141,21 @@ def _proved(path: Path, documents: dict[int, dict[str, Any]]) -> set[int]:
         return {
             document
             for document, blocks in groupby(rows, key=itemgetter("document"))
-            if _gives(documents[document], list(blocks))
+            if _gives(documents[document], list(blocks), is_masked=document in masked)
         }
     except (OSError, pa.ArrowException):
         return set()
 
 
-def _gives(document: dict[str, Any], blocks: list[dict[str, Any]]) -> bool:
+def _gives(document: dict[str, Any], blocks: list[dict[str, Any]], *, is_masked: bool) -> bool:
     """Tell whether blocks are all of a document's, each in its place."""
     shown = [block for block in blocks if block["line_start"] is not None]
     if [block["seq"] for block in blocks] != list(range(len(blocks))):
         return False
     if document["source_format"] in _MARKDOWN:
         text = "\n".join(block["text"] for block in shown)
-        return document["readable_hash"] in (markdown_hash(text), markdown_hash(text + "\n"))
+        hashes = markdown_hash(text), markdown_hash(text + "\n")
+        return is_masked or document["readable_hash"] in hashes
     layout = Layout()
     for block in shown:
         told = {name: block[name] for name in ("tool_name", "is_error")}
@@ -158,4 +163,4 @@ def _gives(document: dict[str, Any], blocks: list[dict[str, Any]]) -> bool:
         if place != (block["turn"], block["line_start"], block["line_end"]):
             return False
     prompt = next((block["text"] for block in shown if block["role"] == "user"), None)
-    return bool(document["readable_hash"] == layout.size_and_hash(prompt)[1])
+    return is_masked or bool(document["readable_hash"] == layout.size_and_hash(prompt)[1])

@@ -10,7 +10,7 @@ from etl.pipeline import Upkeep, run_locked, writing
 from etl.report import Progress
 from sjduck.errors import NothingToRead
 from sjduck.settings import Settings
-from sjduck.snapshots import TABLES, read_snapshot
+from sjduck.snapshots import TABLES, VECTORS, read_snapshot
 
 
 def vacuum(
@@ -42,8 +42,8 @@ def vacuum(
 
 
 def _bytes(root: Path) -> int:
-    """Return the bytes of all segments and index files that lie there."""
-    return sum(size for name in (*TABLES, "index") for size in _sizes(root / name))
+    """Return the bytes of all segments, index files and vectors that lie there."""
+    return sum(size for name in (*TABLES, "index", VECTORS) for size in _sizes(root / name))
 
 
 def _sizes(folder: Path) -> Iterator[int]:

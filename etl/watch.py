@@ -13,6 +13,7 @@ from typing import Literal
 from filelock import FileLock
 
 from etl.changes import Changes
+from etl.embedder import Embedder
 from etl.report import Report
 from etl.single import WATCHING, claim
 from etl.worker import Failure, Worker
@@ -93,6 +94,7 @@ class Watcher:
         self._inbox: SimpleQueue[Note] = SimpleQueue()
         self._changes = Changes(self._settings.archive, self._inbox.put, say, poll_s=poll_s)
         self._worker = Worker(self._inbox.put)
+        self._embedder = Embedder(say)
         self._pace = Pace()
         self._is_running = False
         self._changed_meanwhile: list[frozenset[str]] = []
@@ -112,6 +114,7 @@ class Watcher:
             self._watch()
         finally:
             self._changes.close()
+            self._embedder.end()
             self._worker.end(_FINISH_S if self._is_running else 0.0)
             turn.release()
 
@@ -135,6 +138,8 @@ class Watcher:
                 self._begin()
             if not self._is_running and now - self._worked_at >= _WORKER_IDLE_S:
                 self._worker.end()
+            if not self._is_running:
+                self._embedder.look(self._settings, now)
             waits = [looked_at + _LOOK_S - now]
             if not self._is_running and self._pace.at is not None:
                 waits.append(self._pace.at - now)
@@ -191,6 +196,7 @@ class Watcher:
             self._note_failure(outcome, now)
         else:
             self._pace.ran(now, outcome)
+            self._embedder.want()
             self._said.pop("failure", None)
             self._say("warnings", *outcome.warnings)
             self._show(outcome)

@@ -8,7 +8,7 @@ __version__ = "0.1.0"
 __all__ = ["Archive", "SjduckError", "open"]
 
 if TYPE_CHECKING:
-    from sjduck.archive import Archive
+    from sjduck.api import Archive
     from sjduck.errors import SjduckError
 
 
@@ -20,21 +20,26 @@ def open(
     `as_of` reads a past snapshot (an ISO instant, a day, `2h`). Raises UsageError for a value
     that can't be taken; a never-filled archive opens and is empty.
     """
-    from sjduck.archive import Archive
+    from sjduck.api import Archive
     from sjduck.periods import as_of_moment
     from sjduck.settings import load
 
     settings = load(archive=archive, timezone=timezone)
     moment = as_of_moment(as_of, settings.timezone) if as_of else None
     return Archive(
-        settings.archive, timezone=settings.timezone, as_of=moment, prices=settings.prices
+        settings.archive,
+        timezone=settings.timezone,
+        as_of=moment,
+        prices=settings.prices,
+        semantic=settings.semantic,
+        redact=settings.redact,
     )
 
 
 def __getattr__(name: str) -> Any:
     """Import the public names when they are used."""
     if name == "Archive":
-        from sjduck.archive import Archive
+        from sjduck.api import Archive
 
         return Archive
     if name == "SjduckError":

@@ -7,17 +7,19 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import copy
 from datetime import datetime
 from functools import update_wrapper
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock, RLock
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import orjson
 
 from sjduck.errors import SjduckError, Stopped
-from sjduck.settings import TABLE_PRICES, Prices
+from sjduck.redaction import Redaction
+from sjduck.settings import STANDARD_MODEL, TABLE_PRICES, Prices, Semantic
 from sjduck.snapshots import TABLES, Manifest, Segment, Snapshot, latest_key, read_snapshot
 from sjduck.sqlfiles import dictionary, sql
 
@@ -31,11 +33,17 @@ _ATTEMPTS = 5
 _SETTINGS = (
     "set autoinstall_known_extensions = false",
     "set autoload_known_extensions = false",
-    "set enable_progress_bar = false",
     # Every file of an archive is written once, so what is cached of it never goes stale.
     "set parquet_metadata_cache = true",
     "set validate_external_file_cache = 'NO_VALIDATION'",
 )
+
+
+class Running(Protocol):
+    """What answers a question: a connection, or a process."""
+
+    def interrupt(self) -> None:
+        """End what runs."""
 
 
 class Stop:
@@ -43,28 +51,28 @@ class Stop:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._cursor: duckdb.DuckDBPyConnection | None = None
+        self._running: Running | None = None
         self._is_asked = False
 
     def now(self) -> None:
         """End the question that runs, if one does, and every later one."""
         with self._lock:
             self._is_asked = True
-            if self._cursor is not None:
-                self._cursor.interrupt()
+            if self._running is not None:
+                self._running.interrupt()
 
     @contextmanager
-    def watch(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    def watch(self, running: Running) -> Iterator[None]:
         """Let `now` interrupt a query; raises Stopped where it came before."""
         with self._lock:
             if self._is_asked:
                 raise Stopped("stopped: it took too long, or nobody waits for it")
-            self._cursor = cursor
+            self._running = running
         try:
             yield
         finally:
             with self._lock:
-                self._cursor = None
+                self._running = None
 
 
 # What may end the questions that are asked in this context; a context of its own for each call.
@@ -72,7 +80,10 @@ STOP: ContextVar[Stop | None] = ContextVar("stop", default=None)
 
 
 class View:
-    """One snapshot, for the time of one question."""
+    """One snapshot, for the time of one question.
+
+    `kept` is what questions keep of the snapshot in memory, for those that follow.
+    """
 
     def __init__(
         self,
@@ -80,11 +91,16 @@ class View:
         cursor: duckdb.DuckDBPyConnection,
         timezone: str,
         prices: Prices = TABLE_PRICES,
+        semantic: Semantic = STANDARD_MODEL,
+        kept: dict[str, Any] | None = None,
     ) -> None:
         self.snapshot = snapshot
         self.timezone = timezone
         self.prices = prices
+        self.semantic = semantic
+        self.kept = {} if kept is None else kept
         self.is_doubtful = False
+        self.redaction = Redaction(None, snapshot)
         self._cursor = cursor
         self._stop = STOP.get() or Stop()
 
@@ -94,7 +110,7 @@ class View:
             result = self._cursor.execute(query, values)
             names = [column[0] for column in result.description]
             rows = result.fetchall()
-        return [dict(zip(names, row, strict=True)) for row in rows]
+        return self.redaction.shown([dict(zip(names, row, strict=True)) for row in rows])
 
     def rows_of_each(self, query: str, each: Sequence[Row], **shared: Any) -> list[Row]:
         """Return the rows that one SELECT has for each set of values, asked at once.
@@ -136,6 +152,13 @@ class View:
         """The connection of this question."""
         return self._cursor
 
+    def on(self, cursor: duckdb.DuckDBPyConnection) -> View:
+        """Return the same snapshot for another question, on a cursor of its own."""
+        other = copy(self)
+        other._cursor = cursor
+        other._stop = STOP.get() or Stop()
+        return other
+
     def file_of(self, table: str, document: Row) -> str | None:
         """Return the Parquet file that holds a document's rows of one table."""
         found = self.snapshot.segments[document["segment"]].tables.get(table)
@@ -155,14 +178,20 @@ class Archive:
         timezone: str,
         as_of: datetime | None = None,
         prices: Prices = TABLE_PRICES,
+        semantic: Semantic = STANDARD_MODEL,
+        redact: str | None = None,
     ) -> None:
         self.root = root
         self.timezone = timezone
         self.as_of = as_of
         self.prices = prices
+        self.semantic = semantic
+        self.redact = redact
+        self._kept: dict[str, Any] = {}
         self._lock = RLock()
         self._key: tuple[tuple[str, int], ...] | None = None
         self._snapshot = Snapshot(root, ())
+        self._redaction = Redaction(redact, self._snapshot)
         self._connection: duckdb.DuckDBPyConnection | None = None
         # After a file could not be read, the next connection trusts none unchecked.
         self._is_doubtful = False
@@ -214,8 +243,16 @@ class Archive:
         with self._lock:
             self._refresh()
             assert self._connection is not None
-            view = View(self._snapshot, self._connection.cursor(), self.timezone, self.prices)
+            view = View(
+                self._snapshot,
+                self._connection.cursor(),
+                self.timezone,
+                self.prices,
+                self.semantic,
+                self._kept,
+            )
             view.is_doubtful = self._is_doubtful
+            view.redaction = self._redaction
         try:
             yield view
         finally:
@@ -230,7 +267,10 @@ class Archive:
         shown = self._snapshot
         if self._connection is None or (snapshot.key, snapshot.pruned) != (shown.key, shown.pruned):
             # Cursors of the older connection keep it alive until they are done.
-            self._snapshot, self._connection = snapshot, connect(snapshot)
+            self._redaction = Redaction(self.redact, snapshot)
+            self._snapshot = snapshot
+            self._connection = connect(snapshot, self._redaction)
+            self._kept = {}
         # A generation that is not whole yet has its name already: it is looked at again.
         self._key = key if self.as_of is not None or key == snapshot.key else None
 
@@ -254,8 +294,10 @@ def _as_ours(error: duckdb.Error) -> SjduckError:
     return SjduckError(f"the archive can't answer: {first_line}{hint}")
 
 
-def connect(snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
+def connect(snapshot: Snapshot, redaction: Redaction | None = None) -> duckdb.DuckDBPyConnection:
     """Return an in-memory connection that shows `snapshot` through its tables and views.
+
+    What it resolves of texts is masked as `redaction` says.
 
     Raises duckdb.IOException where a file of it is gone.
     """
@@ -265,6 +307,7 @@ def connect(snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     for setting in _SETTINGS:
         connection.execute(setting)
+    _show_no_progress(connection)
     _add_segments(connection, snapshot)
     for table in dictionary():
         connection.execute(f"create view stored_{table} as {_union(snapshot, table)}")
@@ -276,15 +319,26 @@ def connect(snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
     shown = sql("snapshot/catalogue") if snapshot.pruned else "select * from living_catalogue"
     _materialise(connection, "catalogue", shown)
     connection.execute("drop view living_catalogue")
+    if redaction is not None:
+        redaction.settle(connection)
     _materialise(connection, "copies", sql("snapshot/copies"))
     _materialise(connection, "topics", sql("snapshot/topics"))
     _materialise(connection, "documents", sql("views/documents"))
+    if redaction is not None:
+        redaction.hide_readables(connection)
     for table in ("blocks", "calls", "rejects"):
         _materialise(connection, f"chosen_{table}", _places("documents", table))
         connection.execute(f"create view {table} as {_chosen(table)}")
     _materialise(connection, "live_calls", _places("living", "calls"))
     connection.execute("drop table living")
     return connection
+
+
+def _show_no_progress(connection: duckdb.DuckDBPyConnection) -> None:
+    """Switch the progress bar off where it is on: in Jupyter without widgets, setting it fails."""
+    found = connection.execute("select current_setting('enable_progress_bar')").fetchone()
+    if found and found[0]:
+        connection.execute("set enable_progress_bar = false")
 
 
 def _settle_pandas() -> None:

@@ -1,7 +1,7 @@
 """The blocks around a hit, whole: what was said, thought, called and put out."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -15,6 +15,7 @@ from sjduck.confine import allowed_roots, is_within
 from sjduck.errors import UsageError
 from sjduck.mounts import folders
 from sjduck.periods import local
+from sjduck.redaction import masked_text
 from sjduck.refs import is_answer, path_of, resolve, source_path
 from sjduck.sqlfiles import sql
 
@@ -60,7 +61,10 @@ def context(
     offset = max(offset, 0)
     window = _window(found, before, after, alone=offset > 0)
     rows = view.rows(sql("context/blocks"), first=window.first, last=window.last, **values)
-    return _shown(document, rows, window, tz=view.timezone, offset=offset, max_chars=max_chars)
+    read = _read_masked if view.redaction.hides(document) else sidecars.read
+    return _shown(
+        document, rows, window, read, tz=view.timezone, offset=offset, max_chars=max_chars
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +127,31 @@ def _is_inside(document: Row, path: str) -> bool:
     return os.path.isfile(path) and is_within(path, roots)
 
 
+# Reads a part of a file that belongs to a document; None where it can't be read.
+_Read = Callable[[Row, str, int, int], str | None]
+
+
+def _read_masked(document: Row, name: str, offset: int, characters: int) -> str | None:
+    """Return text of a moved-out output, masked as a whole: a part may begin within a secret."""
+    whole = sidecars.read(document, name, 0, 0)
+    if whole is None:
+        return None
+    return masked_text(whole)[offset : offset + characters if characters else None]
+
+
 def _shown(
-    document: Row, rows: Sequence[Row], window: _Window, *, tz: str, offset: int, max_chars: int
+    document: Row,
+    rows: Sequence[Row],
+    window: _Window,
+    read: _Read,
+    *,
+    tz: str,
+    offset: int,
+    max_chars: int,
 ) -> Answer:
     """Return as much of the blocks as there is room for, and how to go on."""
     rows = sorted(rows, key=lambda row: (window.distance(row["seq"]), row["seq"]))
-    texts, notes = _texts(document, rows, offset, max_chars + 1 if max_chars else 0)
+    texts, notes = _texts(document, rows, read, offset, max_chars + 1 if max_chars else 0)
     answer: Answer = {"path": path_of(document), **_source(document), "tz": tz}
     if document["also_on"]:
         answer["also_on"] = document["also_on"]
@@ -170,13 +193,13 @@ class _Text(NamedTuple):
 
 
 def _texts(
-    document: Row, rows: Sequence[Row], offset: int, most: int
+    document: Row, rows: Sequence[Row], read: _Read, offset: int, most: int
 ) -> tuple[dict[int, _Text], list[str]]:
     """Return the texts of blocks, at most so many characters of each, and what can't be read."""
     texts, notes = {}, []
     for row in rows:
         name = sidecars.moved_out(document, row)
-        text = sidecars.read(document, name, offset, most) if name else None
+        text = read(document, name, offset, most) if name else None
         if text is None:
             texts[row["seq"]] = _Text(row["text"][offset : offset + most if most else None])
             if name:

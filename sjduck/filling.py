@@ -23,7 +23,7 @@ def run_etl(arguments: Sequence[str], *, stdout_too: bool) -> int:
     """Run etl to its end; return its exit code."""
     stdout = None if stdout_too else sys.stderr
     return subprocess.run(
-        _command(arguments), env=_environment(), stdout=stdout, check=False
+        _command(arguments), env=package_environment(), stdout=stdout, check=False
     ).returncode
 
 
@@ -32,7 +32,7 @@ def become_etl(arguments: Sequence[str]) -> NoReturn:
     if os.name == "posix":
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
-        os.execve(sys.executable, _command(arguments), _environment())
+        os.execve(sys.executable, _command(arguments), package_environment())
     raise SystemExit(run_etl(arguments, stdout_too=True))
 
 
@@ -42,7 +42,7 @@ def start_watching(archive: Path, *, poll_s: float | None) -> "subprocess.Popen[
     # It reads stdin, which nobody writes to, until we are gone.
     return subprocess.Popen(
         _command([f"--archive={archive}", "--watch", "--with-parent", "--quiet", *poll]),
-        env=_environment(),
+        env=package_environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         start_new_session=True,
@@ -53,7 +53,7 @@ def start_reindex(archive: Path) -> None:
     """Have the search index made anew by a run that outlives this process."""
     done = subprocess.run(
         _command([f"--archive={archive}", "--reindex", "--detach", "--quiet"]),
-        env=_environment(),
+        env=package_environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -70,7 +70,7 @@ def ask_etl(request: Mapping[str, Any], *, is_heard: bool) -> dict[str, Any]:
     """
     done = subprocess.run(
         _command(["--request"]),
-        env=_environment(),
+        env=package_environment(),
         input=orjson.dumps(request),
         stdout=subprocess.PIPE,
         stderr=None if is_heard else subprocess.PIPE,
@@ -126,7 +126,7 @@ class Filling:
             try:
                 code = subprocess.run(
                     _command(["--archive", str(self._archive), "--quiet"]),
-                    env=_environment(),
+                    env=package_environment(),
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=stderr,
@@ -167,7 +167,7 @@ def _command(arguments: Sequence[str]) -> list[str]:
     return [sys.executable, "-P", "-m", "etl", *arguments]
 
 
-def _environment() -> dict[str, str]:
+def package_environment() -> dict[str, str]:
     """Return ours, with a path on which the process finds the packages that we were read from."""
     paths = [str(_PACKAGES), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

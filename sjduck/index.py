@@ -31,6 +31,8 @@ _RELATIONS = {
     "stems": "stem_id uinteger, stem varchar",
     "uses": "stem_id uinteger, said_id integer, uses uinteger",
 }
+# What index files of an older sjduck lack, and no question by words needs.
+_LATER = {"passages": "said_id integer, start uinteger, content bigint"}
 # Resolved once a snapshot, each from the ones before it.
 _DERIVED = {
     "entries": "index/entries",
@@ -61,10 +63,9 @@ def prepare(view: View) -> None:
         files = [(m.writer, index) for m in snapshot.manifests for index in m.indexes]
         attached, warnings = _attach(view, files)
         _add_files(connection, files, attached)
-        for name, columns in _RELATIONS.items():
-            connection.execute(
-                f"create or replace view {name} as {_union(name, columns, attached)}"
-            )
+        for name, columns in (_RELATIONS | _LATER).items():
+            having = attached if name in _RELATIONS else _having(connection, name, attached)
+            connection.execute(f"create or replace view {name} as {_union(name, columns, having)}")
         for name, query in _DERIVED.items():
             connection.execute(f"create or replace table {name} as {sql(query)}")
         _keep(connection, "index_warnings", {"warning": "varchar"}, [(w,) for w in warnings])
@@ -98,6 +99,15 @@ def _attach(view: View, files: list[tuple[str, IndexFile]]) -> tuple[list[int], 
                 f"{index.live_documents} documents are not searched; run 'sjduck etl --reindex'"
             )
     return attached, warnings
+
+
+def _having(connection: duckdb.DuckDBPyConnection, relation: str, attached: list[int]) -> list[int]:
+    """Return the files that have a relation."""
+    found = connection.execute(
+        "select database_name from duckdb_tables() where table_name = $name", {"name": relation}
+    ).fetchall()
+    names = {name for (name,) in found}
+    return [number for number in attached if f"index_{number}" in names]
 
 
 class _Damaged(Exception):

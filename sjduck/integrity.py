@@ -134,6 +134,9 @@ def _files(manifest: Manifest) -> Iterator[NamedFile]:
     for segment in manifest.segments:
         for file in segment.tables.values():
             yield NamedFile(file.path, manifest.writer, file.bytes, file.sha256, file.rows)
+    for vectors in manifest.vectors:
+        named = vectors.path, manifest.writer, vectors.bytes, vectors.sha256
+        yield NamedFile(*named, vectors.rows)
     for index in manifest.indexes:
         yield _index_file(manifest.writer, index)
 

@@ -1,7 +1,7 @@
-"""Copies of index files in the user's cache, where the archive lies on a network file system.
+"""Copies of index files and vectors in the user's cache, for archives on a network file system.
 
-Such systems lock badly and read slowly. An index file never changes, so a copy is never stale;
-the least recently used go first.
+Such systems lock badly and read slowly. These files never change, so a copy is never stale; the
+least recently used go first.
 """
 
 import os
@@ -15,20 +15,21 @@ from pathlib import Path
 import platformdirs
 
 from sjduck.mounts import is_remote
-from sjduck.snapshots import IndexFile
+from sjduck.snapshots import IndexFile, VectorFile
 
+_SUFFIXES = (".duckdb", ".parquet")
 MAX_BYTES = 4 * 1024**3
 # A copy in the making that is older was left by a killed process.
 _ABANDONED_S = 3_600
 
 
-def local_place(root: Path, index: IndexFile) -> Path:
-    """Return where to read an index file: in place, or its local copy, made where missing."""
+def local_place(root: Path, index: IndexFile | VectorFile) -> Path:
+    """Return where to read a file: in place, or its local copy, made where missing."""
     path = root / index.path
     if not is_remote(path):
         return path
     folder = Path(platformdirs.user_cache_dir("sjduck")) / "index"
-    copy = folder / f"{index.sha256}.duckdb"
+    copy = folder / f"{index.sha256}{path.suffix}"
     if copy.is_file() and copy.stat().st_size == index.bytes:
         os.utime(copy)
         return copy
@@ -43,11 +44,12 @@ def local_place(root: Path, index: IndexFile) -> Path:
 
 
 def drop_copies(digests: Iterable[str]) -> None:
-    """Remove the local copies of index files that are no more."""
+    """Remove the local copies of files that are no more."""
     folder = Path(platformdirs.user_cache_dir("sjduck")) / "index"
     for digest in digests:
-        with suppress(OSError):
-            (folder / f"{digest}.duckdb").unlink()
+        for suffix in _SUFFIXES:
+            with suppress(OSError):
+                (folder / f"{digest}{suffix}").unlink()
 
 
 def _make_room(folder: Path, size: int) -> None:
@@ -56,7 +58,8 @@ def _make_room(folder: Path, size: int) -> None:
         with suppress(OSError):
             if time.time() - left.stat().st_mtime > _ABANDONED_S:
                 left.unlink()
-    copies = [(file.stat().st_mtime, file) for file in folder.glob("*.duckdb")]
+    files = [file for suffix in _SUFFIXES for file in folder.glob(f"*{suffix}")]
+    copies = [(file.stat().st_mtime, file) for file in files]
     total = sum(file.stat().st_size for _, file in copies)
     for _, file in sorted(copies):
         if total + size <= MAX_BYTES:

@@ -10,6 +10,7 @@ from sjduck.judging import MOST_JUDGED, judge
 from sjduck.partlines import find_lines
 from sjduck.periods import Period
 from sjduck.phrases import Part
+from sjduck.semantic.nearest import keep_weight
 from sjduck.sqlfiles import sql
 from sjduck.words import relevance_text
 
@@ -28,6 +29,8 @@ class Scope:
     tz: str
     rank: str = "blended"
     include_low_signal: bool = False
+    # By words, meaning, or both: then `near_passages` holds what is near.
+    mode: str = "words"
 
     @property
     def values(self) -> Row:
@@ -53,29 +56,50 @@ class Found:
     notes: tuple[str, ...] = ()
     # Blocks that were read on the way.
     blocks: dict[Place, Row] = field(default_factory=dict)
+    # Whether any of the words stands anywhere.
+    is_known: bool = False
 
 
 def find(view: View, parts: Sequence[Part], scope: Scope, limit: int, offset: int) -> Found:
     """Return a page of the blocks that match, the best first."""
     tokens = _find_words(view, parts)
     unknown = tuple(dict.fromkeys(row["token"] for row in tokens if not row["is_known"]))
-    if tokens and not scope.include_low_signal and not any(row["is_known"] for row in tokens):
+    is_known = not tokens or any(row["is_known"] for row in tokens)
+    if not is_known and not scope.include_low_signal and scope.mode == "words":
         return Found([], 0, unknown)
     words = tuple(row["token"] for row in tokens) + tuple(row["stem"] for row in tokens)
     keep_eligible(view, scope.entries, Period(None, None), scope.tz)
     with_words = {row["part"] for row in tokens}
-    if with_words:
+    if scope.mode == "meaning":
+        view.table("found_blocks", sql("search/newest"), most=0, **scope.values)
+    elif with_words:
         _find_blocks(view, parts, scope)
     else:
         # Nothing can be looked up: every part has to stand.
         view.table("found_blocks", sql("search/newest"), most=MOST_JUDGED, **scope.values)
         parts = [p if p.kind == "without" else p._replace(kind="phrase") for p in parts]
-    view.table("matching", sql("search/weighed"))
+    _weigh(view, parts, scope)
     phrases = sum(parts[number].kind == "phrase" for number in with_words)
-    judged = judge(view, parts, phrases, rank=scope.rank, enough=offset + limit + 1)
-    rows, total = _page(view, parts, scope.rank, limit, offset)
-    notes = judged.notes if with_words else (_NO_WORD, *judged.notes)
-    return Found(rows, total, unknown, words, notes, judged.blocks)
+    # What is near is worth how near it is, however it is written.
+    rank = "bm25" if scope.mode == "meaning" else scope.rank
+    judged = judge(view, parts, phrases, rank=rank, enough=offset + limit + 1)
+    rows, total = _page(view, parts, rank, limit, offset)
+    is_lookup = with_words or scope.mode == "meaning"
+    notes = judged.notes if is_lookup else (_NO_WORD, *judged.notes)
+    return Found(rows, total, unknown, words, notes, judged.blocks, is_known=is_known)
+
+
+def _weigh(view: View, parts: Sequence[Part], scope: Scope) -> None:
+    """Leave the blocks that match in `matching`, with what they are worth."""
+    if scope.mode == "words":
+        view.table("matching", sql("search/weighed"))
+        return
+    view.table("worded", sql("search/weighed"))
+    view.table("near_blocks", sql("semantic/near_blocks"), **scope.values)
+    # Words that stand nowhere have been corrected.
+    view.table_of("found_parts", {"text": "varchar"}, [])
+    keep_weight(view, " ".join(part.text for part in parts), scope.mode)
+    view.table("matching", sql("search/fused"), mode=scope.mode)
 
 
 def _page(

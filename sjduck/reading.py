@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ from sjduck.errors import SjduckError, UsageError
 from sjduck.jsontext import line_of
 from sjduck.mounts import folders
 from sjduck.readable import HEADER_LINES, Block, header, numbered_lines
+from sjduck.redaction import masked_lines
 from sjduck.refs import is_answer, path_of, resolve, source_path
 from sjduck.slices import END, Span, cut, line_ref, parse_lines, parse_turns
 from sjduck.sqlfiles import sql
@@ -257,6 +258,7 @@ class _Source:
         self._view = view
         self._document = document
         self._read = read
+        self._is_hidden = view.redaction.hides(document)
         self._total: int | None = None
 
     def notes(self) -> Answer:
@@ -287,11 +289,8 @@ class _Source:
 
     def lines(self, first: int, last: int) -> Iterator[tuple[int, str]]:
         """Yield numbered lines within a range."""
-        for number, line in enumerate(self._read(), 1):
-            if number > last:
-                return
-            if number >= first:
-                yield number, line
+        lines: Iterable[str] = islice(self._read(), first - 1, last)
+        yield from enumerate(masked_lines(lines) if self._is_hidden else lines, first)
 
 
 class _Stored:

@@ -10,6 +10,8 @@ from sjduck.entries import Filters, keep_eligible, shown
 from sjduck.errors import UsageError
 from sjduck.index import prepare
 from sjduck.periods import period
+from sjduck.semantic.nearest import check_mode, find_near, keep_weight
+from sjduck.semantic.shown import Near, near_snippets, with_near
 from sjduck.settings import check_timezone
 from sjduck.sqlfiles import sql
 from sjduck.terms import MAX_TERMS, PIECES, Question
@@ -24,6 +26,22 @@ _RESUME = {
     "claude": "claude --resume",
     "codex": "codex resume",
     "opencode": "opencode --session",
+}
+_STRETCHES = {
+    "entry": "integer",
+    "is_topic": "boolean",
+    "term": "integer",
+    "first_line": "integer",
+    "places": "uinteger",
+}
+_MEASURED = {
+    "entry": "integer",
+    "terms": "integer",
+    "query_terms": "integer",
+    "query_dense": "integer",
+    "query_topic_matches": "boolean",
+    "evidence": "bigint",
+    "score": "bigint",
 }
 _VERIFIED = {"entry": "integer", "line": "integer", "is_topic": "boolean", "term": "integer"}
 
@@ -44,19 +62,22 @@ def recall(
     include_sidechains: bool = False,
     k: int = 8,
     rank: str = "fused",
+    mode: str | None = None,
     fields: str = "compact",
     max_chars: int = MAX_CHARS,
 ) -> Answer:
     """Return the conversations that a topic was discussed in, best first, with evidence.
 
     `also` holds other words that they may have used: they count for the order, not for the
-    shown score. `fields="full"` adds how to resume each in its harness. Raises UsageError for
-    a question without a word, or an unknown rank or type.
+    shown score. `mode` asks by words, meaning or both (hybrid); None is hybrid where what is said
+    is embedded, else words. `fields="full"` adds how to resume each in its harness. Raises
+    UsageError for a question without a word, or an unknown rank, mode or type.
     """
     if rank not in RANKS:
         raise UsageError(f"unknown rank {rank!r}; one of: {', '.join(RANKS)}")
     if type is not None and type not in TYPES:
         raise UsageError(f"unknown type {type!r}; one of: {', '.join(TYPES)}")
+    check_mode(mode)
     asked = ask_terms(query, also)
     if not asked.query_terms:
         raise UsageError("nothing to recall; give a few words of the topic")
@@ -73,22 +94,33 @@ def recall(
         include_sidechains=include_sidechains or type == "subagent",
     )
     keep_eligible(view, filters, span, tz)
-    ranked = _rank(view, asked, min(max(k, 1), MAX_RESULTS), rank)
+    words_only = "rank=windows goes by words" if rank == "windows" else ""
+    meaning = find_near(view, query, mode, words_only=words_only)
+    view.table("near_entries", sql("semantic/near_entries"))
+    if meaning.mode == "hybrid":
+        view.table("found_parts", sql("recall/found_parts"))
+    keep_weight(view, query, meaning.mode, is_helped=bool(also))
+    by = "meaning" if meaning.mode == "meaning" else rank
+    ranked = _rank(view, asked, min(max(k, 1), MAX_RESULTS), by)
+    near = near_snippets(view, ranked, asked)
     found = snippets.find(view, ranked, asked)
     results = [
         {
             **shown(row, tz),
             **(resumption(row) if fields == "full" else {}),
             "score": int(row["score"]),
-            "why": _why(row, asked),
-            "snippets": found[row["entry"]],
+            "why": _why(row, asked, near.get(row["entry"])),
+            "snippets": with_near(
+                found[row["entry"]], near.get(row["entry"]), is_first=by == "meaning"
+            ),
         }
         for row in ranked
     ]
+    notes += meaning.notes
     notes += [row["warning"] for row in view.rows("select warning from index_warnings")]
     if asked.left_out:
         notes.append(f"{asked.left_out} further words were left out: at most {MAX_TERMS} count")
-    frame = {"query": query, "tz": tz, **({"notes": notes} if notes else {})}
+    frame = {"query": query, **meaning.said, "tz": tz, **({"notes": notes} if notes else {})}
     shown_results, said = fit(frame, results, max_chars)
     count, total = len(shown_results), ranked[0]["total"] if ranked else 0
     if total > count:
@@ -149,8 +181,9 @@ def _rank(view: View, asked: Question, k: int, rank: str) -> list[Row]:
     Windows are measured only where they can still matter: of the contenders, then of those
     that may rank on either side of one, until the order is sure.
     """
-    view.table("candidates", sql("recall/candidates"), query_mask=asked.query_mask)
-    _measure(view, asked, [], first=True)
+    view.table("candidates", sql("recall/candidates"), query_mask=asked.query_mask, rank=rank)
+    view.table_of("stretches", _STRETCHES, [])
+    view.table_of("measured", _MEASURED, [])
     contenders = view.rows(sql("recall/standing"), rank=rank, k=k)
     while wanted := [row["entry"] for row in contenders if not row["is_measured"]]:
         _measure(view, asked, wanted)
@@ -169,11 +202,10 @@ def _is_settled(contenders: list[Row], k: int) -> bool:
     )
 
 
-def _measure(view: View, asked: Question, entries: list[int], *, first: bool = False) -> None:
-    """Add the lines of entries that hold terms to `hits`, and their evidence to `measured`."""
-    add = view.table if first else view.add
-    add("hits", sql("recall/hits"), entries=entries)
-    add("measured", sql("recall/evidence"), entries=entries, query_mask=asked.query_mask)
+def _measure(view: View, asked: Question, entries: list[int]) -> None:
+    """Add where terms stand in entries to `stretches`, and their evidence to `measured`."""
+    view.add("stretches", sql("recall/stretches"), entries=entries)
+    view.add("measured", sql("recall/evidence"), entries=entries, query_mask=asked.query_mask)
 
 
 def resumption(row: Row) -> Row:
@@ -188,8 +220,11 @@ def resumption(row: Row) -> Row:
     }
 
 
-def _why(row: Row, asked: Question) -> str:
-    """Say what the evidence is: `6/7 terms · 5 in one passage · catalogue line · also: 3`."""
+def _why(row: Row, asked: Question, near: Near | None) -> str:
+    """Say what the evidence is: `6/7 terms · 5 in one passage · catalogue line · also: 3`.
+
+    How near its nearest passage is in meaning comes last: `meaning 0.58`.
+    """
     terms = row["query_terms"] or 0
     parts = [f"{terms}/{asked.query_terms} terms"]
     if (row["query_dense"] or 0) > 1:
@@ -198,4 +233,6 @@ def _why(row: Row, asked: Question) -> str:
         parts.append("catalogue line")
     if further := (row["terms"] or 0) - terms:
         parts.append(f"also: {further}")
+    if near is not None:
+        parts.append(f"meaning {near.cosine:.2f}")
     return " · ".join(parts)

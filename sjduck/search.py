@@ -14,6 +14,8 @@ from sjduck.matching import Found, Scope, find
 from sjduck.passages import bare, passage
 from sjduck.periods import local, period
 from sjduck.phrases import MAX_PARTS, Part, parse
+from sjduck.semantic.cutting import CHARACTERS
+from sjduck.semantic.nearest import check_mode, find_near
 from sjduck.settings import check_timezone
 from sjduck.typos import corrections
 
@@ -42,6 +44,7 @@ def search(
     include_low_signal: bool = False,
     include_sidechains: bool = False,
     rank: str = "blended",
+    mode: str | None = None,
     limit: int = 20,
     offset: int = 0,
     max_chars: int = MAX_CHARS,
@@ -49,31 +52,35 @@ def search(
     """Return the blocks that hold words of a query, best first.
 
     `"phrases"` have to stand literally, `-word` excludes; `since` and `until` are compared with
-    the block's own time. Where nothing matches, words that stand nowhere are corrected, and
+    the block's own time. `mode` asks by words, meaning or both (hybrid); None is hybrid where what
+    is said is embedded, else words. Where no word stands anywhere they are corrected, and
     `corrected` says so; else `unknown` names them. Raises UsageError for an empty query, or an
-    unknown role or rank.
+    unknown role, rank or mode.
     """
     if rank not in RANKS:
         raise UsageError(f"unknown rank {rank!r}; one of: {', '.join(RANKS)}")
     if role is not None and role not in ROLES:
         raise UsageError(f"unknown role {role!r}; one of: {', '.join(ROLES)}")
+    check_mode(mode)
     max_chars = bound(max_chars, MAX_CHARS)
     tz = check_timezone(tz or view.timezone)
     filters = Filters(host, project, harness, include_sidechains=include_sidechains)
-    scope = Scope(filters, role, period(since, until, tz), tz, rank, include_low_signal)
+    span = period(since, until, tz)
     # What no text can hold, and no answer send.
     query = query.encode("utf-8", "replace").decode()
     asked = parse(query)
     if not asked.parts:
         raise UsageError("nothing to search for; give words, or a phrase in quotes")
     prepare(view)
+    meaning = find_near(view, query, mode, words_only=_words_only(asked.parts, rank))
+    scope = Scope(filters, role, span, tz, rank, include_low_signal, meaning.mode)
     offset, limit = min(max(offset, 0), _MOST), min(max(limit, 1), MAX_HITS)
     found, parts, said = _found(view, asked.parts, scope, limit, offset)
     if not found.total and not include_low_signal:
         said["hint"] = (
             "include_low_signal=true looks in tool output too; sj_recall in parts of words"
         )
-    notes = [*found.notes, *_notes(view, asked.left_out)]
+    notes = [*found.notes, *meaning.notes, *_notes(view, asked.left_out)]
     return page(
         {"query": short(query, MAX_FIELD_CHARACTERS), **said},
         _hits(view, found, parts, tz),
@@ -81,8 +88,17 @@ def search(
         total=found.total,
         offset=offset,
         max_chars=max_chars,
-        tail={"rank": rank, "tz": tz, **({"notes": notes} if notes else {})},
+        tail={"rank": rank, **meaning.said, "tz": tz, **({"notes": notes} if notes else {})},
     )
+
+
+def _words_only(parts: Sequence[Part], rank: str) -> str:
+    """Return why only words count, empty where meaning may."""
+    if rank == "bm25":
+        return "rank=bm25 goes by words"
+    if any(part.kind != "word" for part in parts):
+        return "phrases and exclusions go by words"
+    return ""
 
 
 def _found(
@@ -91,7 +107,8 @@ def _found(
     """Return what a search came to, the parts that were searched for, and what to say of them."""
     said: Answer = {}
     found = find(view, parts, scope, limit, offset)
-    if not found.total and (meant := corrections(view, found.unknown)):
+    is_lost = not found.total or (scope.mode != "words" and not found.is_known)
+    if is_lost and (meant := corrections(view, found.unknown)):
         said["corrected"] = meant
         parts = tuple(part.corrected(meant) for part in parts)
         found = find(view, parts, scope, limit, offset)
@@ -134,11 +151,15 @@ def _entry(row: Row, tz: str) -> Row:
 
 def _block(row: Row, block: Row, needles: Sequence[str], tz: str) -> Row:
     """Return what is shown of a block: where it is, who said it when, and its best passage."""
-    found = passage(shown_block(block), needles)
+    text, above = shown_block(block), 0
+    if row["start"] is not None:
+        above = text.count("\n", 0, row["start"])
+        text = text[row["start"] : row["start"] + CHARACTERS]
+    found = passage(text, needles)
     line = block["line_start"]
     there = local(block["sent_at"], tz)
     return {
-        "line": None if line is None else min(line + found.lines_above, block["line_end"]),
+        "line": None if line is None else min(line + above + found.lines_above, block["line_end"]),
         "turn": block["turn"],
         "seq": row["seq"],
         "uuid": block["uuid"],

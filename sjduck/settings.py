@@ -20,7 +20,13 @@ SOURCE_KINDS = (
     "claude", "codex", "copilot", "gemini", "opencode",
     "scrubjay", "scrubjay-logs", "scrubjay-memory",
 )  # fmt: skip
-_KEYS = {"archive", "host", "timezone", "source", "this_machine", "remote", "prices"}
+_KEYS = {
+    "archive", "host", "timezone", "source", "this_machine", "remote", "prices", "redact",
+    "semantic",
+}  # fmt: skip
+POOLINGS = ("mean", "cls")
+REDACT, AS_IT_IS = "secrets", "off"
+_MOST_TOKENS = 8_192
 _SOURCE_KEYS = {"kind", "path", "name", "host"}
 
 
@@ -70,6 +76,26 @@ TABLE_PRICES = Prices()
 
 
 @dataclass(frozen=True, slots=True)
+class Semantic:
+    """Which model embeds; what is None is what is known of the model of that name.
+
+    `path` is a folder with its model.onnx and tokenizer.json; `auto`: a watcher embeds, too.
+    """
+
+    model: str = "all-MiniLM-L6-v2"
+    path: Path | None = None
+    auto: bool = True
+    query_prefix: str | None = None
+    passage_prefix: str | None = None
+    pooling: str | None = None
+    max_tokens: int | None = None
+    least_cosine: float | None = None
+
+
+STANDARD_MODEL = Semantic()
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that a run or a question needs to know of its surroundings."""
 
@@ -80,6 +106,9 @@ class Settings:
     prices: Prices = TABLE_PRICES
     # The SSH host whose archive answers where this machine has none.
     remote: str | None = None
+    semantic: Semantic = STANDARD_MODEL
+    # REDACT masks secrets, AS_IT_IS does not; None leaves an archive masked that is so already.
+    redact: str | None = None
 
 
 def load(
@@ -117,6 +146,8 @@ def load(
             or environment.get("SCRUBJAY_MCP_REMOTE")
             or None
         ),
+        semantic=_semantic(config.get("semantic", {}), file),
+        redact=_redact(environment, config, file),
     )
 
 
@@ -200,6 +231,38 @@ def _own_price(entry: dict[str, Any], where: str) -> OwnPrice:
         if not is_amount or not 0 <= amount < 1_000_000:
             raise UsageError(f"{where}: {name} must be US dollars, 0 or more")
     return OwnPrice(**entry)
+
+
+def _semantic(table: Any, file: Path) -> Semantic:
+    where = f"{file}: [semantic]"
+    if not isinstance(table, dict):
+        raise UsageError(f"{where} must be a table")
+    _check_keys(table, {field.name for field in fields(Semantic)}, where)
+    _check_texts(table, ("model", "path", "query_prefix", "passage_prefix", "pooling"), where)
+    if not isinstance(table.get("auto", True), bool):
+        raise UsageError(f"{where}: auto must be true or false")
+    if table.get("pooling", "mean") not in POOLINGS:
+        raise UsageError(f"{where}: pooling must be one of: {', '.join(POOLINGS)}")
+    tokens, cosine = table.get("max_tokens", 1), table.get("least_cosine", 0)
+    if type(tokens) is not int or not 1 <= tokens <= _MOST_TOKENS:
+        raise UsageError(f"{where}: max_tokens must be a whole number from 1 to {_MOST_TOKENS}")
+    if type(cosine) not in (int, float) or not -1 <= cosine <= 1:
+        raise UsageError(f"{where}: least_cosine must be a number from -1 to 1")
+    path = _beside(file, table.get("path"))
+    named = {key: value for key, value in table.items() if value != "" or "prefix" in key}
+    return Semantic(**{**named, "path": _folder(path) if path else None})
+
+
+def _redact(environment: Mapping[str, str], config: Mapping[str, Any], file: Path) -> str | None:
+    for where, value in (
+        ("SJDUCK_REDACT", environment.get("SJDUCK_REDACT")),
+        (f"{file}: redact", config.get("redact")),
+    ):
+        if value in (REDACT, AS_IT_IS):
+            return str(value)
+        if value not in (None, ""):
+            raise UsageError(f'{where} must be "{REDACT}" or "{AS_IT_IS}", not {value!r}')
+    return None
 
 
 def _check_texts(table: Mapping[str, Any], names: Iterable[str], where: str) -> None:

@@ -1,7 +1,7 @@
 """What is live at a moment: each writer's newest whole manifest and the segments it names."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -17,6 +17,7 @@ from sjduck.pruned import NOTHING, Pruned, Tombstones, body_of, from_body, stand
 
 FORMAT = 1
 TABLES = ("documents", "blocks", "calls", "catalogue", "rejects")
+VECTORS = "embeddings"
 SHARED = "_shared"
 _SUFFIX = ".json"
 
@@ -33,7 +34,11 @@ class TableFile:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The files that one run wrote for one host and year, and which documents in it are dead."""
+    """The files that one run wrote for one host and year, and which documents in it are dead.
+
+    `masked_by` are the rules by which its secrets are masked, empty where they are not; `masked`:
+    document → in how many places one was.
+    """
 
     name: str
     host: str | None
@@ -42,6 +47,8 @@ class Segment:
     first_at: str | None = None
     last_at: str | None = None
     dead: frozenset[int] = frozenset()
+    masked_by: str = ""
+    masked: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def bytes(self) -> int:
@@ -52,6 +59,11 @@ class Segment:
     def live_documents(self) -> int:
         """Documents in it that are not dead."""
         return self.tables["documents"].rows - len(self.dead)
+
+    @property
+    def live_masked(self) -> dict[int, int]:
+        """Documents in it that are not dead and have something masked."""
+        return {d: places for d, places in self.masked.items() if d not in self.dead}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +80,17 @@ class IndexFile:
     def live_documents(self) -> int:
         """Documents in it that are not dead."""
         return self.documents - len(self.dead)
+
+
+@dataclass(frozen=True, slots=True)
+class VectorFile:
+    """What a model made of some passages: a row each, by the hash of what the passage says."""
+
+    path: str
+    model: str
+    rows: int
+    bytes: int
+    sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +113,14 @@ class Manifest:
     sources: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     tombstones: Tombstones = field(default_factory=dict)
     honoured: str = ""
+    vectors: tuple[VectorFile, ...] = ()
 
     @property
     def total_bytes(self) -> int:
-        """Bytes of its segments and index files."""
-        return sum(s.bytes for s in self.segments) + sum(i.bytes for i in self.indexes)
+        """Bytes of its segments, index files and vectors."""
+        held: tuple[Iterable[Segment | IndexFile | VectorFile], ...]
+        held = self.segments, self.indexes, self.vectors
+        return sum(file.bytes for files in held for file in files)
 
     def dumps(self) -> bytes:
         """Return the manifest as checksummed JSON."""
@@ -121,6 +147,10 @@ class Manifest:
             "sources": self.sources,
             "tombstones": body_of(self.tombstones),
             "honoured": self.honoured,
+            "vectors": [
+                {name: getattr(file, name) for name in VectorFile.__slots__}
+                for file in self.vectors
+            ],
         }
         return orjson.dumps({"manifest": body, "sha256": _checksum(body)})
 
@@ -140,8 +170,13 @@ class Snapshot:
 
     @property
     def total_bytes(self) -> int:
-        """Bytes of everything that is live: segments and index files."""
+        """Bytes of everything that is live: segments, index files and vectors."""
         return sum(manifest.total_bytes for manifest in self.manifests)
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether secrets are masked in any of it."""
+        return any(segment.masked_by for segment in self.segments)
 
     @property
     def segments(self) -> list[Segment]:
@@ -286,6 +321,8 @@ def _segment_body(segment: Segment) -> dict[str, Any]:
         "first_at": segment.first_at,
         "last_at": segment.last_at,
         "dead": sorted(segment.dead),
+        "masked_by": segment.masked_by,
+        "masked": {str(document): places for document, places in sorted(segment.masked.items())},
     }
 
 
@@ -309,6 +346,8 @@ def _manifest(body: Mapping[str, Any]) -> Manifest:
                 first_at=segment["first_at"],
                 last_at=segment["last_at"],
                 dead=frozenset(segment["dead"]),
+                masked_by=segment.get("masked_by", ""),
+                masked={int(d): places for d, places in segment.get("masked", {}).items()},
             )
             for segment in body["segments"]
         ),
@@ -319,4 +358,8 @@ def _manifest(body: Mapping[str, Any]) -> Manifest:
         sources=body["sources"],
         tombstones=from_body(body.get("tombstones", ())),
         honoured=body.get("honoured", ""),
+        vectors=tuple(
+            VectorFile(**{name: file[name] for name in VectorFile.__slots__})
+            for file in body.get("vectors", ())
+        ),
     )

@@ -43,7 +43,7 @@ def dictionary() -> dict[str, Table]:
     return {
         name: Table(name, entry["about"], _columns(entry))
         for name, entry in _described().items()
-        if name != "views"
+        if name not in ("views", "functions")
     }
 
 
@@ -58,6 +58,21 @@ def published() -> dict[str, Table]:
         kept = tuple(c for c in base.columns if c.name not in hidden) if base else ()
         shown[name] = Table(name, entry["about"], kept + _columns(entry))
     return shown
+
+
+@cache
+def functions() -> dict[str, Table]:
+    """Return the table functions that SQL has besides DuckDB's own, with all their columns."""
+    return {
+        name: Table(name, entry["about"], _columns(entry))
+        for name, entry in _described()["functions"].items()
+    }
+
+
+@cache
+def allowed_functions() -> frozenset[str]:
+    """Return the functions of DuckDB that free SQL may call."""
+    return frozenset(sql_folder().joinpath("functions.txt").read_text(encoding="utf-8").split())
 
 
 @cache

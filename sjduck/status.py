@@ -14,9 +14,10 @@ from sjduck.bounds import Answer, bound, page
 from sjduck.errors import UsageError
 from sjduck.mounts import folders, resolved
 from sjduck.periods import local
+from sjduck.semantic.coverage import coverage
 from sjduck.settings import Source, check_timezone
 from sjduck.snapshots import Manifest, history, manifest_folder
-from sjduck.sqlfiles import published, sql
+from sjduck.sqlfiles import functions, published, sql
 
 DETAILS = ("summary", "hosts", "coverage", "schema")
 MAX_CHARS = 12_000
@@ -84,15 +85,29 @@ def _summary(view: View, sources: tuple[Source, ...], tz: str) -> Answer:
     return {
         "bytes": view.snapshot.total_bytes,
         "index": _index(view),
+        **({"semantic": semantic} if (semantic := coverage(view)) else {}),
         "documents": types,
         "source_gone": gone,
         "lacking": len(_lacking(view, tz)),
         "rejects": dict(list(rejects.items())[:MAX_LISTED]),
+        **_masked(view),
         "writers": writers[:MAX_LISTED],
         "sources": places[:MAX_LISTED],
         **({"left_out": left_out} if left_out else {}),
         "sjduck": __version__,
     }
+
+
+def _masked(view: View) -> Answer:
+    """Return in how many places a secret is masked, where anything was looked through for them."""
+    segments = view.snapshot.segments
+    masked = [segment.live_masked for segment in segments]
+    if not any(masked) and not any(segment.masked_by for segment in segments):
+        return {}
+    places = sum(sum(of_each.values()) for of_each in masked)
+    left = sum(not segment.masked_by for segment in segments)
+    counts = {"places": places, "documents": sum(map(len, masked)), "segments_left": left}
+    return {"secrets_masked": counts}
 
 
 def _index(view: View) -> Row:
@@ -177,7 +192,7 @@ def _lacking(view: View, tz: str) -> list[Row]:
 def _schema(view: View, tz: str) -> list[Row]:
     return [
         {"table": table.name, "column": column.name, "type": column.type, "about": column.about}
-        for table in published().values()
+        for table in (*published().values(), *functions().values())
         for column in table.columns
     ]
 

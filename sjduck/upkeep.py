@@ -51,16 +51,18 @@ def prune(
         "with_catalogue": with_catalogue,
         "is_dry": is_dry,
     }
-    held = set() if is_dry else _index_digests(archive)
+    held = set() if is_dry else _copied_digests(archive)
     answer = ask_etl(request, is_heard=is_heard)
     if not is_dry:
-        drop_copies(held - _index_digests(archive))
+        drop_copies(held - _copied_digests(archive))
     return answer
 
 
-def _index_digests(archive: Path) -> set[str]:
-    """Return the checksums of the index files that are live, by which local copies are named."""
-    return {index.sha256 for m in read_snapshot(archive).manifests for index in m.indexes}
+def _copied_digests(archive: Path) -> set[str]:
+    """Return the checksums of live index files and vectors, by which local copies are named."""
+    manifests = read_snapshot(archive).manifests
+    digests = {index.sha256 for manifest in manifests for index in manifest.indexes}
+    return digests | {file.sha256 for manifest in manifests for file in manifest.vectors}
 
 
 def forget(

@@ -165,7 +165,7 @@ class _Asked:
             lacking="unpriced_calls" if cost == "computed" else "unrecorded_calls",
         )
         self._lacking = "unpriced_calls" if cost == "computed" else "unrecorded_calls"
-        self._whole = self._relation("usage/whole", "spent_asked")
+        self._whole = responses(view, "usage/whole", "spent_asked", span)
         self._of_tools: tuple[str, Row] | None = None
 
     def rows(self, groups: list[str], sort: str, order: str, limit: int, offset: int) -> list[Row]:
@@ -222,26 +222,31 @@ class _Asked:
         """Return the rows of a SELECT from `asked`."""
         if groups and "tool" in groups:
             if self._of_tools is None:
-                self._of_tools = self._relation("usage/tools", "spent_by_tool")
+                self._of_tools = responses(self._view, "usage/tools", "spent_by_tool", self._span)
             chosen, own = self._of_tools
         else:
             chosen, own = self._whole
         relation = f"with chosen as ({chosen}), asked as ({sql('usage/asked')}) {query}"
         return self._view.rows(relation, **self._filters, **own, **values)
 
-    def _relation(self, responses: str, table: str) -> tuple[str, Row]:
-        """Return a SELECT of what was spent in the period, with its values.
 
-        Sums by the quarter of an hour are at hand: all local days begin with one.
-        """
-        if responses == "usage/whole" and all(map(_is_quarter, self._span)):
-            return sql("usage/quarters"), self._span._asdict()
-        self._view.table(table, spent(responses), **self._span._asdict())
-        return f"select * from {table}", {}
+def responses(view: View, name: str, table: str, span: Period) -> tuple[str, Row]:
+    """Return a SELECT of what the responses of `sql/<name>` spent in a period, with its values.
+
+    Sums by the quarter of an hour are at hand: all local days begin with one. Others are kept
+    in `table`. Needs `prepare`.
+    """
+    if name == "usage/whole" and is_of_quarters(span):
+        return sql("usage/quarters"), span._asdict()
+    view.table(table, spent(name), **span._asdict())
+    return f"select * from {table}", {}
 
 
-def _is_quarter(moment: datetime | None) -> bool:
-    return moment is None or (moment - datetime.min) % _QUARTER == timedelta(0)
+def is_of_quarters(span: Period) -> bool:
+    """Tell whether a period begins and ends with a quarter of an hour."""
+    return all(
+        moment is None or (moment - datetime.min) % _QUARTER == timedelta(0) for moment in span
+    )
 
 
 # -- how it is shown -----------------------------------------------------------------------

@@ -18,7 +18,8 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("noisy")
 
-SAMPLES = Path(__file__).parent.parent / "samples"
+CHECKOUT = Path(__file__).parent.parent
+SAMPLES = CHECKOUT / "samples"
 
 
 class Quiet:
@@ -96,3 +97,12 @@ def corpus() -> Path:
     if not named or not Path(named).is_dir():
         pytest.skip("SJDUCK_CORPUS names no folder of real files")
     return Path(named)
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Path:
+    """Return the folder of the model that embeds; skips where `make minilm` could not make it."""
+    folder = Path(os.environ.get("SJDUCK_MINILM") or CHECKOUT / ".venv" / "minilm")
+    if not (folder / "model.onnx").is_file():
+        pytest.skip(f"no model in {folder}: make minilm")
+    return folder.resolve()

@@ -14,9 +14,9 @@ from sjduck.listing import list_documents
 from sjduck.periods import as_of_moment
 from sjduck.reading import get
 from sjduck.snapshots import manifest_folder, manifest_name, read_snapshot
-from sjduck.spending import prepare
 from sjduck.sqlfiles import dictionary, published
 from sjduck.status import snapshots
+from sjduck.views import publish
 from sjduck.within import search_within
 from tests.conftest import Fill
 from tests.trees import session_id, write_session
@@ -169,7 +169,7 @@ def test_a_past_snapshot_stays_past(tmp_path: Path, root: Path, sources: str, fi
 
 def test_an_archive_that_was_never_filled_has_every_table_and_no_row(archive: Archive) -> None:
     assert archive.is_empty
-    archive.ask(prepare)
+    archive.ask(publish)
     for table in (*published(), *(f"stored_{name}" for name in dictionary())):
         query = f"select count(*) as n from {table}"
         assert archive.ask(lambda view, q=query: view.rows(q)) == [{"n": 0}]  # type: ignore[misc]

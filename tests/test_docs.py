@@ -1,5 +1,6 @@
 """Docs are true: generated pages are fresh, the README's commands run, links lead somewhere."""
 
+import doctest
 import os
 import re
 import subprocess
@@ -8,10 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 from docs.generate import PAGES
 from sjduck.cli import cli
+from tests.conftest import SAMPLES, Fill
 
 CHECKOUT = Path(__file__).parent.parent
 WRITTEN = [CHECKOUT / "README.md", CHECKOUT / "AGENTS.md", *sorted(CHECKOUT.glob("docs/*.md"))]
@@ -136,3 +140,35 @@ def test_every_variable_that_is_read_is_described() -> None:
 def _anchor(heading: str) -> str:
     kept = re.sub(r"[^\w\s-]", "", heading.lower())
     return re.sub(r"\s", "-", kept.strip())
+
+
+def test_the_notebook_runs(fill: Fill, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(f"claude={SAMPLES}/claude", f"scrubjay={SAMPLES}/scrubjay/storage")
+    monkeypatch.setenv("SJDUCK_ARCHIVE", str(root))
+    file = CHECKOUT / "docs" / "notebooks" / "usage.ipynb"
+    notebook = nbformat.read(file, as_version=4)  # type: ignore[no-untyped-call]
+    assert not any(cell.get("outputs") for cell in notebook.cells), "clear the outputs"
+
+    NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+
+    shown = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    assert any("image/svg+xml" in o.get("data", ()) for o in shown)
+    assert any("orderbook" in o.get("data", {}).get("text/html", "") for o in shown)
+
+
+def test_the_blocks_about_python_run(
+    fill: Fill, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(f"claude={SAMPLES}/claude", f"scrubjay={SAMPLES}/scrubjay/storage")
+    monkeypatch.setenv("SJDUCK_ARCHIVE", str(root))
+    page = CHECKOUT / "docs" / "python.md"
+
+    text = "\n".join(
+        re.findall(r"^```pycon\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    )
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+    failed, tried = runner.run(examples)
+
+    assert tried > 10
+    assert not failed

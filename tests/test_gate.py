@@ -480,6 +480,19 @@ def asking(command: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(CHECKOUT), "SSH_ORIGINAL_COMMAND": command}
 
 
+def test_fetch_says_that_it_sends_secrets_as_they_are(
+    filled: Archive, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"atlas/{SLUG}/{ONE}.jsonl"
+    monkeypatch.setenv("SJDUCK_REDACT", "secrets")
+
+    fetch = gate(root, f"fetch {path}")
+
+    assert list(unpacked(fetch.stdout)) == [path]
+    assert b"secrets in this are not masked" in fetch.stderr
+    assert gate(root, f"resolve {ONE[:8]}").stderr == b""
+
+
 def test_the_command_prints_copies_and_gives_files(filled: Archive, root: Path) -> None:
     path = f"atlas/{SLUG}/{ONE}.jsonl"
 

@@ -181,10 +181,13 @@ def test_the_order_is_that_of_measuring_everything(
 
     def measured_first(view: Any, asked: Any, k: int, rank: str) -> Any:
         settled = module._measure
+        asked_for: list[int] = []
 
-        def everything(view: Any, asked: Any, entries: Any, *, first: bool = False) -> None:
-            rows = view.rows("select entry from candidates") if first else []
-            settled(view, asked, [row["entry"] for row in rows] if first else entries, first=first)
+        def everything(view: Any, asked: Any, entries: Any) -> None:
+            if not asked_for:
+                rows = view.rows("select entry from candidates")
+                settled(view, asked, [row["entry"] for row in rows])
+            asked_for.extend(entries)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "_measure", everything)

@@ -29,6 +29,7 @@ from sjduck.archive import Archive, View, question
 from sjduck.bounds import MAX_REPLY_BYTES, compact
 from sjduck.context import context
 from sjduck.errors import SjduckError
+from sjduck.freesql import sql
 from sjduck.listing import list_documents
 from sjduck.reading import get
 from sjduck.recall import recall
@@ -53,6 +54,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sj_search": search,
     "sj_context": context,
     "sj_usage": usage,
+    "sj_sql": sql,
     "sj_status": status,
 }
 DOCS = Path(__file__).parent.parent / "docs"
@@ -175,7 +177,10 @@ def test_a_tool_takes_what_its_function_takes_with_the_same_defaults(name: str) 
         assert parameter.is_required == (default is inspect.Parameter.empty)
         assert parameter.is_required or parameter.default == default
     left_out = set(known) - {p.name for p in offered.parameters}
-    assert left_out <= {"sj_status": {"tz", "max_chars"}, "sj_recall": {"fields"}}.get(name, set())
+    internal = {
+        "sj_status": {"tz", "max_chars"}, "sj_recall": {"fields"}, "sj_sql": {"values", "limits"}
+    }  # fmt: skip
+    assert left_out <= internal.get(name, set())
 
 
 async def test_the_server_tells_a_model_what_it_is_for_in_few_words(samples: Archive) -> None:
@@ -222,6 +227,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("sj_usage", {}),
     ("sj_usage", {"by": "project,model", "since": "2026-01-01", "tz": "Asia/Tokyo"}),
     ("sj_usage", {"by": "tool", "cost": "recorded", "sort": "calls", "order": "asc", "limit": 3}),
+    ("sj_sql", {"query": "select sid, topic, cost_usd from sessions order by started_at"}),
     ("sj_status", {}),
     ("sj_status", {"detail": "hosts"}),
     ("sj_status", {"detail": "coverage"}),

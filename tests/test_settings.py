@@ -246,7 +246,10 @@ def refused(file: Path, text: str) -> str:
     ("text", "hint"),
     [
         ('archiv = "/x"', "unknown key 'archiv'; did you mean 'archive'?"),
-        ("zzz = 1", "known keys: archive, host, prices, remote, source, this_machine, timezone"),
+        (
+            "zzz = 1",
+            "known keys: archive, host, prices, redact, remote, semantic, source, this_machine",
+        ),
         ('[[sources]]\nkind = "claude"', "did you mean 'source'?"),
         ('[[source]]\nkind = "claude"\npth = "/x"', "[[source]]: unknown key 'pth'"),
         ('[[source]]\nkind = "cluade"\npath = "/x"', "'cluade'; did you mean 'claude'?"),
@@ -270,6 +273,8 @@ def refused(file: Path, text: str) -> str:
         ('[[source]]\nkind = "claude"\npath = "/x"\nhost = 5', "[[source]]: host must be a text"),
         ('[[source]]\nkind = "claude"\npath = ["/x"]', "path must be a text"),
         ("archive = 5", "archive must be a text"),
+        ('redact = "yes"', 'redact must be "secrets" or "off", not \'yes\''),
+        ("redact = true", "redact must be"),
         ("host = true", "host must be a text"),
         ('this_machine = "no"', "this_machine must be true or false"),
         ('[source]\nkind = "claude"', "write each source as a [[source]] table"),
@@ -278,6 +283,17 @@ def refused(file: Path, text: str) -> str:
 )
 def test_a_file_that_cannot_be_taken_says_where_and_why(file: Path, text: str, hint: str) -> None:
     assert hint in refused(file, text)
+
+
+def test_what_the_environment_says_of_secrets_beats_the_file(file: Path) -> None:
+    unset = load(environment={}).redact
+    file.write_text('redact = "secrets"\n')
+
+    assert unset is None
+    assert load(environment={}).redact == "secrets"
+    assert load(environment={"SJDUCK_REDACT": "off"}).redact == "off"
+    with pytest.raises(UsageError, match="SJDUCK_REDACT must be"):
+        load(environment={"SJDUCK_REDACT": "1"})
 
 
 def test_a_file_that_is_no_toml_is_named(file: Path) -> None:

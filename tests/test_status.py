@@ -10,7 +10,7 @@ from sjduck.archive import Archive
 from sjduck.bounds import compact
 from sjduck.errors import UsageError
 from sjduck.settings import Source
-from sjduck.sqlfiles import published
+from sjduck.sqlfiles import functions, published
 from sjduck.status import DETAILS, MAX_LISTED, snapshots, status
 from tests.conftest import SAMPLES, Fill
 from tests.storage import Storage, log_row
@@ -161,8 +161,9 @@ def test_a_host_that_only_a_catalogue_names_is_a_host_too(
 def test_the_schema_describes_every_published_column(archive: Archive) -> None:
     answer = status(archive, sources=(), detail="schema", max_chars=0)
 
-    assert answer["total"] == sum(len(table.columns) for table in published().values())
-    assert {row["table"] for row in answer["rows"]} == set(published())
+    described = {**published(), **functions()}
+    assert answer["total"] == sum(len(table.columns) for table in described.values())
+    assert {row["table"] for row in answer["rows"]} == set(described)
     assert all(row["about"] for row in answer["rows"])
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from sjduck.archive import Archive
-from sjduck.spending import prepare
-from sjduck.sqlfiles import published
+from sjduck.archive import Archive, View
+from sjduck.sqlfiles import functions, published
+from sjduck.views import publish
 from tests.conftest import Fill
 from tests.storage import Storage, column, log_row, whole
 from tests.trees import lines, session_id, stored_rows
@@ -45,7 +45,7 @@ def rendered(fill: Fill, tmp_path: Path, prompts: list[str]) -> str:
 def test_every_published_column_is_described_and_every_described_one_is_there(
     archive: Archive,
 ) -> None:
-    archive.ask(prepare)
+    archive.ask(publish)
     for name, table in published().items():
         rows = archive.ask(lambda view, name=name: view.rows(f"describe {name}"))  # type: ignore[misc]
         shown = {row["column_name"]: row["column_type"] for row in rows}
@@ -445,7 +445,7 @@ def test_sessions_add_up_the_calls_of_each(storage: Storage, archive: Archive, f
     storage.session("atlas", TWO, [], more=[{"type": "system"}])
 
     fill(*storage.sources)
-    archive.ask(prepare)
+    archive.ask(publish)
     query = "select calls, input_tokens, output_tokens from sessions order by calls"
 
     assert archive.ask(lambda view: view.rows(query)) == [
@@ -465,3 +465,168 @@ def test_rows_of_an_archive_of_two_writers_are_each_there_once(
         fill(*storage.sources, writer=writer)
 
     assert stored_rows(archive) == stored_rows(Archive(tmp_path / "alone", timezone="UTC"))
+
+
+# -- turns, messages, tool calls, files ----------------------------------------------------
+
+
+def asked(archive: Archive, query: str) -> list[dict[str, Any]]:
+    """Return the rows of a SELECT from any published view or macro."""
+
+    def question(view: View) -> list[dict[str, Any]]:
+        publish(view)
+        return view.rows(query)
+
+    return archive.ask(question)
+
+
+def test_every_macro_has_the_columns_that_are_described(archive: Archive) -> None:
+    for name, table in functions().items():
+        rows = asked(archive, f"describe from {name}('x')")
+        shown = {row["column_name"]: row["column_type"] for row in rows}
+
+        assert shown == {column.name: column.type for column in table.columns}
+        assert table.about.startswith(f"{name}('")
+
+
+def test_a_turn_has_its_lines_and_what_was_said(
+    storage: Storage, archive: Archive, fill: Fill
+) -> None:
+    storage.session("atlas", ONE, ["count the jars", "and the lids"])
+
+    fill(*storage.sources)
+    query = "select turn, role, line_start, blocks, tool_calls, text from turns order by turn"
+    rows = asked(archive, query)
+    text = whole(archive, ONE).split("\n")
+
+    assert [(row["turn"], row["role"], row["blocks"]) for row in rows] == [
+        (1, "user", 1), (2, "assistant", 3), (3, "user", 1), (4, "assistant", 3),
+    ]  # fmt: skip
+    assert [row["tool_calls"] for row in rows] == [0, 1, 0, 1]
+    assert rows[1]["text"] == "Looking into: count the jars"
+    for row in rows:
+        assert text[row["line_start"] - 1] == row["text"].split("\n")[0]
+
+
+def test_messages_are_what_people_and_the_assistant_wrote(
+    storage: Storage, archive: Archive, fill: Fill
+) -> None:
+    hidden = {
+        "type": "user",
+        "sessionId": ONE,
+        "message": {"role": "user", "content": "<system-reminder>be brief</system-reminder>"},
+    }
+    storage.session("atlas", ONE, ["count the jars"], more=[hidden])
+    storage.plan("atlas", "plan.md", "# A plan is no message\n")
+
+    fill(*storage.sources)
+
+    assert asked(
+        archive, "select role, text, date::varchar as date from messages order by seq"
+    ) == [
+        {"role": "user", "text": "count the jars", "date": "2026-03-01"},
+        {"role": "assistant", "text": "Looking into: count the jars", "date": "2026-03-01"},
+    ]
+
+
+def tool_use(number: int, name: str, tool_input: dict[str, Any], at: str) -> dict[str, Any]:
+    """Return the record of a tool's call."""
+    content = [{"type": "tool_use", "id": f"call{number}", "name": name, "input": tool_input}]
+    return {
+        "type": "assistant", "sessionId": ONE, "timestamp": f"2026-03-01T11:00:{at}Z",
+        "message": {"role": "assistant", "content": content},
+    }  # fmt: skip
+
+
+def tool_result(number: int, content: Any, at: str, *, is_error: bool) -> dict[str, Any]:
+    """Return the record of what a tool gave."""
+    result = {
+        "type": "tool_result", "tool_use_id": f"call{number}", "content": content,
+        "is_error": is_error,
+    }  # fmt: skip
+    return {
+        "type": "user", "sessionId": ONE, "timestamp": f"2026-03-01T11:00:{at}Z",
+        "message": {"role": "user", "content": [result]},
+    }  # fmt: skip
+
+
+def test_a_tool_call_is_joined_to_its_result(
+    storage: Storage, archive: Archive, fill: Fill
+) -> None:
+    records = [
+        tool_use(1, "Bash", {"command": "ls jars"}, "00.000"),
+        tool_use(2, "Bash", {"command": "sleep 1d"}, "01.000"),
+        tool_result(1, "no such folder", "02.500", is_error=True),
+    ]
+    storage.session("atlas", ONE, [], more=records)
+
+    fill(*storage.sources)
+    query = (
+        "select input ->> 'command' as command, has_result, is_error, duration_s, output, "
+        "output_characters from tool_calls order by seq"
+    )
+
+    assert asked(archive, query) == [
+        {
+            "command": "ls jars", "has_result": True, "is_error": True, "duration_s": 2.5,
+            "output": "no such folder", "output_characters": 14,
+        },
+        {
+            "command": "sleep 1d", "has_result": False, "is_error": None, "duration_s": None,
+            "output": None, "output_characters": None,
+        },
+    ]  # fmt: skip
+
+
+def test_files_are_those_that_tools_read_edited_and_wrote(
+    storage: Storage, archive: Archive, fill: Fill
+) -> None:
+    patch = "*** Begin Patch\n*** Update File: jars/lid.py\n@@\n*** Add File: a b.py\n*** End Patch"
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("Read", {"file_path": "/jars.txt"}),
+        ("mcp__files__read_file", {"path": "/jars.txt"}),
+        ("Edit", {"file_path": "/jars.txt", "old_string": "a", "new_string": "b"}),
+        ("Write", {"file_path": "C:\\lids.txt", "content": "12"}),
+        ("str_replace_editor", {"command": "create", "path": "/new.txt"}),
+        ("apply_patch", {"command": patch}),
+        ("Grep", {"pattern": "lid", "path": "/folder"}),
+        ("Bash", {"command": "cat /secret/path"}),
+        ("Read", {"file_path": None}),
+    ]
+    records = [tool_use(n, name, given, f"{n:02d}.000") for n, (name, given) in enumerate(calls)]
+    storage.session("atlas", ONE, [], more=records)
+
+    fill(*storage.sources)
+    rows = asked(archive, "select path, reads, edits, writes from files_touched order by path")
+
+    assert [tuple(row.values()) for row in rows] == [
+        ("/jars.txt", 2, 1, 0), ("/new.txt", 0, 0, 1), ("C:\\lids.txt", 0, 0, 1),
+        ("a b.py", 0, 1, 0), ("jars/lid.py", 0, 1, 0),
+    ]  # fmt: skip
+
+
+def test_the_days_of_all_views_add_up(storage: Storage, archive: Archive, fill: Fill) -> None:
+    storage.session("atlas", ONE, ["one", "two"], day=1)
+    storage.session("atlas", TWO, ["three"], day=2)
+
+    fill(*storage.sources)
+    query = "select date::varchar as date, sum(calls)::int as calls from {} group by all order by 1"
+    days = [{"date": "2026-03-01", "calls": 2}, {"date": "2026-03-02", "calls": 1}]
+
+    assert asked(archive, query.format("daily_usage")) == days
+    assert asked(archive, query.format("sessions")) == days
+    assert asked(archive, query.format("(select date, 1 as calls from costs)")) == days
+    assert asked(archive, "select sum(cost_usd) = (select sum(cost_usd) from costs) as same "
+                          "from daily_usage") == [{"same": True}]  # fmt: skip
+
+
+def test_a_days_view_is_of_the_zone_that_asks(root: Path, storage: Storage, fill: Fill) -> None:
+    storage.session("atlas", ONE, ["one"], day=1)
+    fill(*storage.sources)
+
+    for tz, day in (("Asia/Tokyo", "2026-03-01"), ("Pacific/Kiritimati", "2026-03-02")):
+        archive = Archive(root, timezone=tz)
+        query = "select distinct date::varchar as date from {}"
+        for view in ("turns", "messages", "tool_calls", "sessions", "costs", "daily_usage"):
+            assert asked(archive, query.format(view)) == [{"date": day}], view
+        archive.close()

@@ -10,7 +10,7 @@ from sjduck.cli.serve import serve_command
 from sjduck.cli.terminal import echo, narrate
 from sjduck.errors import NothingToRead, SjduckError
 from sjduck.gate import Copy, Entry, Fetch, Resolve, copies, entry, parse
-from sjduck.settings import load
+from sjduck.settings import REDACT, load
 
 
 @click.command(name="gate")
@@ -32,14 +32,17 @@ def gate_command(ctx: click.Context, archive: str | None, tz: str | None) -> Non
         return
     asked = parse(command)
     settings = load(archive=archive, timezone=tz)
-    opened = Archive(settings.archive, timezone=settings.timezone)
+    opened = Archive(settings.archive, timezone=settings.timezone, redact=settings.redact)
     if opened.is_empty:
         raise NothingToRead(f"no snapshot in {settings.archive}; run 'sjduck etl' to make one")
     match asked:
         case Resolve(session):
             _print_copies(session, copies(opened, session))
         case Fetch(path):
-            _send(entry(opened, path))
+            found = entry(opened, path)
+            if settings.redact == REDACT or opened.snapshot.is_masked:
+                narrate("sjduck: secrets in this are not masked: files are sent as they are")
+            _send(found)
 
 
 def _print_copies(session: str, found: list[Copy]) -> None:

@@ -53,7 +53,12 @@ def open_archive(archive: str | None, *, as_of: str | None, tz: str | None, fill
     settings = load(archive=archive, timezone=tz)
     moment = as_of_moment(as_of, settings.timezone) if as_of else None
     opened = Archive(
-        settings.archive, timezone=settings.timezone, as_of=moment, prices=settings.prices
+        settings.archive,
+        timezone=settings.timezone,
+        as_of=moment,
+        prices=settings.prices,
+        semantic=settings.semantic,
+        redact=settings.redact,
     )
     if not opened.is_empty:
         watch_over(settings.archive, partial(_leave, settings))

@@ -10,6 +10,7 @@ from sjduck.bounds import Answer
 from sjduck.cli.opening import Opened, opens_archive
 from sjduck.cli.terminal import clean, echo, fitted, narrate, print_json, terminal_width
 from sjduck.recall import MAX_CHARS, RANKS, TYPES, recall
+from sjduck.semantic.nearest import MODES
 from sjduck.snippets import CHARACTERS, around
 from sjduck.terms import Question, question
 from sjduck.words import fold
@@ -30,6 +31,11 @@ _MARGIN = 10
 @click.option("--include-sidechains", is_flag=True, help="Subagents too.")
 @click.option("-k", type=click.IntRange(1), default=8, show_default=True, help="Results.")
 @click.option("--rank", type=click.Choice(RANKS), default="fused", show_default=True)
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    help="By words, meaning or both.  [default: hybrid where what was said is embedded]",
+)
 @click.option("--max-chars", type=int, default=MAX_CHARS, help="Bound under --json; 0: none.")
 @opens_archive
 def recall_command(

@@ -14,6 +14,7 @@ from sjduck.cli.terminal import clean, echo, fitted, narrate, print_json, termin
 from sjduck.passages import CHARACTERS, bare, passage
 from sjduck.phrases import parse
 from sjduck.search import MAX_CHARS, MAX_HITS, RANKS, ROLES, search
+from sjduck.semantic.nearest import MODES
 
 # What stands before a snippet: its line's number.
 _MARGIN = 10
@@ -34,6 +35,11 @@ _QUERY = (
 @click.option("--include-low-signal", is_flag=True, help="Tool output and long tool input too.")
 @click.option("--include-sidechains", is_flag=True, help="Subagents too.")
 @click.option("--rank", type=click.Choice(RANKS), default="blended", show_default=True)
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    help="By words, meaning or both.  [default: hybrid where what was said is embedded]",
+)
 @click.option(
     "--limit",
     type=click.IntRange(1, MAX_HITS),

@@ -59,7 +59,13 @@ def serve_command(
     gc.enable()
     # Not before: the first answer is not to wait for it.
     watcher = start_watching(settings.archive, poll_s=poll_s) if watch else None
-    opened = Archive(settings.archive, timezone=settings.timezone, prices=settings.prices)
+    opened = Archive(
+        settings.archive,
+        timezone=settings.timezone,
+        prices=settings.prices,
+        semantic=settings.semantic,
+        redact=settings.redact,
+    )
     try:
         offered = _with_writing() if allow_writes else None
         anyio.run(serve, build_server(opened, sources=settings.sources, offered=offered))

@@ -96,6 +96,8 @@ def _summary(answer: dict[str, Any]) -> list[str]:
         ("holds", documents or "nothing"),
         ("index", _index(answer["index"])),
     ]
+    if semantic := answer.get("semantic"):
+        said.append(("meaning", _semantic(semantic)))
     if gone := answer["source_gone"]:
         said.append(("kept", f"{_counted(gone, 'document')} whose source is gone"))
     if lacking := answer["lacking"]:
@@ -103,6 +105,8 @@ def _summary(answer: dict[str, Any]) -> list[str]:
         said.append(("lacking", f"{known}: sjduck status --detail coverage"))
     if rejects := answer["rejects"]:
         said.append(("rejects", ", ".join(f"{n:,} × {reason}" for reason, n in rejects.items())))
+    if masked := answer.get("secrets_masked"):
+        said.append(("masked", _masked(masked)))
     for writer in answer["writers"]:
         said.append(("writer", _writer(writer)))
         said += [("from", source) for source in writer["filled_from"]]
@@ -121,6 +125,23 @@ def _index(index: dict[str, int]) -> str:
     if damaged := index["damaged"]:
         said += f"; {damaged:,} missing or damaged: sjduck etl --reindex"
     return said
+
+
+def _masked(masked: dict[str, int]) -> str:
+    said = f"{_counted(masked['places'], 'secret')} in {_counted(masked['documents'], 'document')}"
+    if left := masked["segments_left"]:
+        said += f"; {_counted(left, 'segment')} not looked through"
+    return said
+
+
+def _semantic(semantic: dict[str, Any]) -> str:
+    passages, embedded = semantic["passages"], semantic["embedded"]
+    said = f"{embedded:,} of {_counted(passages, 'passage')} embedded with {semantic['model']}"
+    if damaged := semantic.get("damaged"):
+        said += f"; {_counted(damaged, 'file')} missing or damaged: sjduck doctor --fix"
+    elif embedded < passages:
+        said += "; the rest: sjduck etl --semantic"
+    return f"{said}; not used here: {semantic['lacking']}" if "lacking" in semantic else said
 
 
 def _host(row: dict[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ _LEFT_OUT = (
     "project", "host",
 )  # fmt: skip
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_UNESCAPED = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+UNESCAPED = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def clean(text: str) -> str:
@@ -34,7 +34,7 @@ def clean(text: str) -> str:
 
 def print_json(answer: Any) -> None:
     """Print an answer as one line of JSON."""
-    echo(_UNESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", compact(answer)))
+    echo(UNESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", compact(answer)))
 
 
 def print_text(text: str) -> None:
@@ -104,9 +104,14 @@ def print_table(
     widths = _widths([titles, *cells], shown, terminal_width())
     for row, share in zip(cells, bars, strict=False):
         row[columns[-1]] = _bar(share, min(widths[columns[-1]], _LEAST_WIDE))
-    echo(click.style(_line(titles, widths, numbers), bold=True))
+    echo(styled(_line(titles, widths, numbers)))
     for row in cells:
         echo(_line(row, widths, numbers))
+
+
+def styled(title: str) -> str:
+    """Return a title as it stands out at a terminal."""
+    return click.style(title, bold=True)
 
 
 def _bar(share: float, width: int) -> str:

@@ -118,6 +118,8 @@ def _local_server(archive: str | None, environment: Environment) -> Server:
     named = {name: _absolute(value) for name in _PATHS if (value := environment.get(name))}
     if archive:
         named.pop("SJDUCK_ARCHIVE", None)
+    if redact := environment.get("SJDUCK_REDACT"):
+        named["SJDUCK_REDACT"] = redact
     return Server(_program(), ("serve", *flags), named)
 
 

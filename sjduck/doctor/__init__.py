@@ -13,6 +13,7 @@ from sjduck.bounds import Answer
 from sjduck.doctor.archive import archive_findings
 from sjduck.doctor.findings import LEVELS, Finding
 from sjduck.doctor.machine import machine_findings
+from sjduck.doctor.secrets import secret_findings
 from sjduck.doctor.sources import source_findings
 from sjduck.errors import UsageError
 from sjduck.settings import Settings, config_file, load
@@ -32,6 +33,7 @@ def diagnose(
     findings += source_findings(settings)
     findings += archive_findings(settings, with_checksums=with_checksums)
     findings += machine_findings(settings.archive)
+    findings += secret_findings(settings)
     findings.sort(key=lambda finding: LEVELS.index(finding.level))
     counts = {level: sum(f.level == level for f in findings) for level in LEVELS}
     return {

@@ -25,6 +25,7 @@ from sjduck.mounts import silent
 from sjduck.settings import Settings
 from sjduck.snapshots import (
     TABLES,
+    VECTORS,
     Manifest,
     generations,
     manifest_folder,
@@ -88,6 +89,8 @@ def _noun(path: str) -> str:
         return "manifest, so that what it alone named is not shown,"
     if path.startswith("index/"):
         return "index file, so that recall and search lack its documents,"
+    if path.startswith(f"{VECTORS}/"):
+        return "file of vectors, so that recall lacks the meaning of its passages,"
     return "data file"
 
 
@@ -221,7 +224,7 @@ def _first(paths: list[str], root: Path) -> str:
 
 def _of_leftovers(root: Path, *, is_torn: bool) -> Iterator[Finding]:
     # Where a manifest is torn they are its own, rather.
-    unnamed = [] if is_torn else list(unnamed_files(root, (*TABLES, "index")))
+    unnamed = [] if is_torn else list(unnamed_files(root, (*TABLES, "index", VECTORS)))
     if unnamed:
         size = sum(size for _, size in unnamed) / 1e6
         yield Finding(

@@ -82,6 +82,9 @@ _FILTERS = (
     Parameter("until", about="Last day or ISO instant"),
     Parameter("tz", about="IANA zone of days and times; default: this machine's"),
 )
+_MODE = Parameter(
+    "mode", about="Default: hybrid if embedded", choices=("words", "meaning", "hybrid")
+)
 _SIDECHAINS = Parameter("include_sidechains", "boolean", "Subagents too", default=False)
 
 
@@ -121,6 +124,12 @@ def _status(question: Question) -> Answer:
     return status(question.archive, sources=question.sources, **question.arguments)
 
 
+def _sql(question: Question) -> Answer:
+    from sjduck.freesql import sql
+
+    return sql(question.archive, **question.arguments)
+
+
 def _recall(question: Question) -> Answer:
     from sjduck.recall import recall
 
@@ -140,6 +149,7 @@ def all_tools() -> tuple[Tool, ...]:
         search_tool(),
         context_tool(),
         usage_tool(),
+        sql_tool(),
         status_tool(),
     )
 
@@ -172,6 +182,7 @@ def recall_tool() -> Tool:
                 default="fused",
                 choices=("fused", "windows"),
             ),
+            _MODE,
             _cap(12_000),
         ),
         _recall,
@@ -274,6 +285,7 @@ def search_tool() -> Tool:
                 default="blended",
                 choices=("blended", "bm25"),
             ),
+            _MODE,
             Parameter("limit", "integer", "Hits, at most 500", default=20, least=1),
             Parameter("offset", "integer", "For the next page", default=0),
             _cap(12_000),
@@ -332,6 +344,24 @@ def usage_tool() -> Tool:
             _cap(usage.MAX_CHARS),
         ),
         _usage,
+    )
+
+
+def sql_tool() -> Tool:
+    return Tool(
+        "sj_sql",
+        "Ask in SQL",
+        "Run one SELECT (DuckDB) to count, group or join what no other tool does. Views: sessions "
+        "(sid, host, project, topic, date, started_at, turns, models, cost_usd, …), messages, "
+        "turns, tool_calls, files_touched, costs, daily_usage, prices, documents, blocks, calls, "
+        "catalogue; from recall('words'), search('words'), readable('sid') too. DESCRIBE a view, "
+        "or sj_status detail=schema, for columns. `document` joins views; …_at is UTC, date local.",
+        (
+            Parameter("query", about="The SELECT", is_required=True),
+            Parameter("limit", "integer", "Rows; 0: all", default=100),
+            _cap(12_000),
+        ),
+        _sql,
     )
 
 

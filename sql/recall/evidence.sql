@@ -1,34 +1,89 @@
 -- One row a wanted entry: how many terms, how dense, how often, and what that comes to.
 with
     wanted_entries as (select unnest($entries::integer[]) as entry),
-    passages as (
+    found as (
         select
-            entry,
-            is_topic,
-            mask,
-            bit_or(mask) over (
-                partition by entry, is_topic
-                order by line
-                range between current row and 10 following
-            ) as passage
-        from hits
-        where entry in (select entry from wanted_entries)
+            stretches.*,
+            1::ubigint << term as mask,
+            (1::ubigint << term) & $query_mask::ubigint <> 0 as is_of_query
+        from stretches
+        semi join wanted_entries using (entry)
     ),
     counted as (
         select
             entry,
             bit_count(bit_or(mask))::integer as terms,
-            coalesce(max(bit_count(passage)::integer) filter (not is_topic), 0) as dense,
-            sum(bit_count(mask))::bigint as hits,
+            bit_count(bit_or(mask) & $query_mask::ubigint)::integer as query_terms,
+            sum(bit_count(places))::bigint as hits,
+            coalesce(sum(bit_count(places)) filter (is_of_query), 0)::bigint as query_hits,
             bool_or(is_topic) as topic_matches,
-            bit_count(bit_or(mask & $query_mask::ubigint))::integer as query_terms,
-            coalesce(
-                max(bit_count(passage & $query_mask::ubigint)::integer) filter (not is_topic), 0
-            ) as query_dense,
-            sum(bit_count(mask & $query_mask::ubigint))::bigint as query_hits,
-            bool_or(is_topic and (mask & $query_mask::ubigint) <> 0) as query_topic_matches
+            bool_or(is_topic and is_of_query) as query_topic_matches
+        from found
+        group by entry
+    ),
+    -- A stretch is a passage by itself: the densest of an entry is at least that dense, and no
+    -- denser than a stretch and the next one together. Line by line only what may be denser.
+    whole as (
+        select entry, first_line, bit_or(mask) as mask
+        from found
+        where not is_topic
+        group by entry, first_line
+    ),
+    sure as (
+        select
+            entry,
+            max(bit_count(mask))::integer as dense,
+            max(bit_count(mask & $query_mask::ubigint))::integer as query_dense
+        from whole
+        group by entry
+    ),
+    pairs as (
+        select
+            entry,
+            first_line,
+            mask | case
+                when lead(first_line) over following = first_line + 11
+                then lead(mask) over following
+                else 0
+            end as mask
+        from whole
+        window following as (partition by entry order by first_line)
+    ),
+    promising as (
+        select distinct entry, unnest([first_line, first_line + 11]) as first_line
+        from pairs
+        join sure using (entry)
+        where bit_count(mask) > dense or bit_count(mask & $query_mask::ubigint) > query_dense
+    ),
+    passages as (
+        select
+            entry,
+            bit_or(bit_or(mask)) over (
+                partition by entry
+                order by first_line + place
+                range between current row and 10 following
+            ) as mask
+        from found
+        join promising using (entry, first_line), range(11) as stretch(place)
+        where not is_topic and places & (1::uinteger << place::uinteger) <> 0
+        group by entry, first_line + place
+    ),
+    denser as (
+        select
+            entry,
+            max(bit_count(mask))::integer as dense,
+            max(bit_count(mask & $query_mask::ubigint))::integer as query_dense
         from passages
         group by entry
+    ),
+    described as (
+        select
+            counted.*,
+            greatest(sure.dense, denser.dense, 0) as dense,
+            greatest(sure.query_dense, denser.query_dense, 0) as query_dense
+        from counted
+        left join sure using (entry)
+        left join denser using (entry)
     )
 select
     wanted_entries.entry,
@@ -51,4 +106,4 @@ select
         0
     ) as score
 from wanted_entries
-left join counted using (entry), ranking_weights
+left join described using (entry), ranking_weights

@@ -1,19 +1,31 @@
 -- One row a line that a result can show, densest first, the title last: it repeats a prompt.
 with
+    hits as (
+        select
+            entry,
+            is_topic,
+            first_line + place as line,
+            bit_or(1::ubigint << term) & $mask::ubigint as mask
+        from stretches, range(11) as stretch(place)
+        where
+            entry in (select unnest($entries::integer[]))
+            and (1::ubigint << term) & $mask::ubigint <> 0
+            and places & (1::uinteger << place::uinteger) <> 0
+        group by all
+    ),
     passages as (
         select
             entry,
             line,
             is_topic,
-            mask & $mask::ubigint as mask,
+            mask,
             line = 1 and not is_topic as is_title,
-            bit_or(mask & $mask::ubigint) over (
+            bit_or(mask) over (
                 partition by entry, is_topic
                 order by line
                 range between current row and 10 following
             ) as passage
         from hits
-        where entry in (select unnest($entries::integer[])) and (mask & $mask::ubigint) <> 0
     )
 select entry, line, is_topic
 from passages

@@ -1,4 +1,4 @@
--- One row a result, best first: reciprocal rank fusion of the three rankings, or by windows.
+-- One row a result, best first: reciprocal rank fusion of the rankings, by windows or by meaning.
 with
     ranks as (
         select
@@ -21,6 +21,8 @@ order by
     case
         when $rank = 'windows'
         then ranks.score
+        when $rank = 'meaning'
+        then ranks.relevance
         else
             ranks.relevance + case
                 when ranks.evidence = 0

@@ -37,6 +37,8 @@ with
             case
                 when $rank = 'windows'
                 then query_lowest
+                when $rank = 'meaning'
+                then relevance
                 else
                     relevance + case
                         when highest = 0 then 0 else evidence_weight / (rank_constant + worst_rank)
@@ -45,6 +47,8 @@ with
             case
                 when $rank = 'windows'
                 then query_highest
+                when $rank = 'meaning'
+                then relevance
                 else
                     relevance + case
                         when highest = 0 then 0 else evidence_weight / (rank_constant + best_rank)

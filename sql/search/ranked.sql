@@ -24,6 +24,7 @@ with
             kind as block_kind,
             said_at,
             value,
+            start,
             count(*) over () as total
         from hits
         order by value desc, said_at desc nulls last, block_document, seq

@@ -2,6 +2,7 @@
 with newest as (select max(coalesce(ended_at, started_at)) as newest_at from documents)
 select
     found_blocks.*,
+    null::uinteger as start,
     score
     * case signal when 'high' then high_weight when 'medium' then medium_weight else low_weight end
     * (

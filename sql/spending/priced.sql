@@ -9,7 +9,8 @@ select
     + if(cache_read_tokens = 0, 0, cache_read_tokens::hugeint * rates.cache_read)
     + if(output_tokens = 0, 0, output_tokens::hugeint * rates.output)
     + if(web_searches = 0, 0, web_searches::hugeint * rates.web_search) as cost,
-    try_cast(round(recorded_cost_usd * 1e12) as hugeint) as recorded_cost
+    try_cast(round(recorded_cost_usd * 1e12) as hugeint) as recorded_cost,
+    rates.rowid as rate
 from counted
 left join
     rates

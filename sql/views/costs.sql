@@ -3,6 +3,7 @@ select
     places.document,
     priced.call_key,
     priced.sent_at,
+    timezone('UTC', priced.sent_at)::date as date,
     places.host,
     places.harness,
     places.project,

@@ -1,6 +1,12 @@
--- One row a line of a wanted entry that holds terms: as bits of a mask, one a term.
+-- One row a stretch of eleven lines of a wanted entry and a term that stands in it: on which of
+-- its lines, as bits, the lowest the first.
 with wanted_entries as (select unnest($entries::integer[]) as entry)
-select entry, line, is_topic, bit_or(1::ubigint << term) as mask
+select
+    entry,
+    is_topic,
+    term,
+    line - line % 11 as first_line,
+    bit_or(1::uinteger << (line % 11)::uinteger) as places
 from
     (
         select entry, unnest(lines) as line, false as is_topic, term
@@ -16,4 +22,4 @@ from
         from verified
         join wanted_entries using (entry)
     )
-group by entry, line, is_topic
+group by all
