@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from sjduck.archive import Row
@@ -52,10 +51,12 @@ class Answer(dict[str, Any]):
 
     def df(self) -> pandas.DataFrame:
         """Return the rows as a pandas DataFrame; raises SjduckError without pandas."""
-        if find_spec("pandas") is None:
-            raise SjduckError("pandas is not installed; pip install pandas, or use pl() or arrow()")
-        import pandas
-
+        try:
+            import pandas
+        except ModuleNotFoundError as error:
+            raise SjduckError(
+                "pandas is not installed; pip install pandas, or use pl() or arrow()"
+            ) from error
         return pandas.DataFrame(self._even_rows())
 
     def _even_rows(self) -> list[Row]:

@@ -341,10 +341,22 @@ def _show_no_progress(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute("set enable_progress_bar = false")
 
 
+class _NoPandas:
+    """Finds that there is no pandas, at once: DuckDB looks for it at every value that it binds."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        """Raise ModuleNotFoundError for pandas; leave other modules to the finders that follow."""
+        if name == "pandas":
+            raise ModuleNotFoundError("No module named 'pandas'", name=name)
+
+
 def _settle_pandas() -> None:
-    """Let DuckDB know once that there is no pandas: it searches for it at every value it binds."""
-    if "pandas" not in sys.modules and find_spec("pandas") is None:
-        sys.modules["pandas"] = None  # type: ignore[assignment]
+    """Look for pandas once; where there is none, a failed search costs as much as a question."""
+    if "pandas" in sys.modules or any(finder is _NoPandas for finder in sys.meta_path):
+        return
+    if find_spec("pandas") is None:
+        sys.meta_path.insert(0, _NoPandas)
 
 
 def _materialise(connection: duckdb.DuckDBPyConnection, name: str, query: str) -> None:

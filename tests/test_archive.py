@@ -1,5 +1,7 @@
 """The archive as readers see it: whole snapshots, newer ones noticed, past ones read."""
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -295,3 +297,26 @@ def test_a_generation_that_is_not_whole_yet_is_looked_at_again(
 
     assert before == (("tester", 1),)
     assert archive.snapshot.key == (("tester", 2),)
+
+
+def test_a_search_for_pandas_fails_at_once_and_as_everyone_expects(
+    tmp_path: Path, root: Path, fill: Fill
+) -> None:
+    """Arrow, too, asks for pandas, and takes no other failure than that of an import."""
+    write_session(tmp_path / "claude", 1, ["one"])
+    fill(f"claude={tmp_path}/claude")
+    code = (
+        "import sjduck\n"
+        "from importlib.machinery import PathFinder\n"
+        "real = PathFinder.find_spec\n"
+        "def without(name, *rest): return None if name == 'pandas' else real(name, *rest)\n"
+        "PathFinder.find_spec = without\n"
+        f"print(sjduck.open({str(root)!r}).list()['total'])\n"
+        "import numpy, pyarrow\n"
+        "print(pyarrow.table({'n': numpy.arange(3)}).num_rows)\n"
+        "try: import pandas\n"
+        "except ModuleNotFoundError: print('none')\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert ran.stdout.split() == ["1", "3", "none"], ran.stderr
