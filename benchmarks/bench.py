@@ -14,7 +14,7 @@ import platform
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,6 +27,8 @@ from sjduck import __version__
 
 WORK = Path(__file__).parent / ".work"
 _PYTHON = sys.executable
+# A peer that takes a minute for a third of a gigabyte is not asked about more than this.
+_MOST_FOR_SLOW_PEERS = 1_000_000_000
 _SJDUCK = [str(Path(_PYTHON).parent / "sjduck")]
 
 
@@ -116,7 +118,8 @@ class Bench:
             ("agentsview", peers.agentsview, 66 / 12),
             ("claude-archive-mcp", peers.claude_archive, None),
         ):
-            found = peer(self.tree) if self.has_peers else None
+            is_too_slow = peer is peers.claude_archive and self.raw > _MOST_FOR_SLOW_PEERS
+            found = peer(self.tree) if self.has_peers and not is_too_slow else None
             if found is None:
                 continue
             other, other_size = found
@@ -197,22 +200,22 @@ class Bench:
         }  # fmt: skip
 
 
-def table(figures: Sequence[Figure]) -> str:
-    """Return the figures as lines of text."""
-    lines = [f"{'':<44}{'figure':>14}  {'bar':>10}  {'peer':>12}  ratio"]
-    for figure in figures:
-        sign = {None: " ", True: "✓", False: "✗"}[figure.holds]
-        bar = "" if figure.bar is None else f"{'≥' if figure.is_least else '≤'} {figure.bar:g}"
-        peer = "" if figure.peer_value is None else f"{figure.peer_value:,.0f}"
-        ratio = "" if figure.ratio is None else f"{figure.ratio:.1f}×"
-        if figure.wanted_ratio is not None:
-            ratio += f" (≥ {figure.wanted_ratio:.2g})"
-        value = f"{figure.value:,.2f}" if figure.value < 10 else f"{figure.value:,.0f}"
-        lines.append(
-            f"{sign} {figure.name:<42}{value + ' ' + figure.unit:>14}  {bar:>10}  {peer:>12}  "
-            f"{ratio}  {figure.note}".rstrip()
-        )
-    return "\n".join(lines)
+_HEAD = f"  {'':<42}{'figure':>14}  {'bar':>10}  {'peer':>12}  ratio"
+
+
+def line(figure: Figure) -> str:
+    """Return a figure as a line of the table."""
+    sign = {None: " ", True: "✓", False: "✗"}[figure.holds]
+    bar = "" if figure.bar is None else f"{'≥' if figure.is_least else '≤'} {figure.bar:g}"
+    peer = "" if figure.peer_value is None else f"{figure.peer_value:,.0f}"
+    ratio = "" if figure.ratio is None else f"{figure.ratio:.1f}×"
+    if figure.wanted_ratio is not None:
+        ratio += f" (≥ {figure.wanted_ratio:.2g})"
+    value = f"{figure.value:,.2f}" if figure.value < 10 else f"{figure.value:,.0f}"
+    return (
+        f"{sign} {figure.name:<42}{value + ' ' + figure.unit:>14}  {bar:>10}  {peer:>12}  "
+        f"{ratio}  {figure.note}".rstrip()
+    )
 
 
 def main() -> None:
@@ -232,12 +235,14 @@ def main() -> None:
     )
     sys.stderr.write(f"{bench.tree.name}: {bench.raw / 1e6:,.0f} MB\n")
     figures: list[Figure] = []
+    print(_HEAD)
     for name, part in bench.parts.items():
         if options.only and name not in options.only:
             continue
         sys.stderr.write(f"measuring: {name}\n")
-        figures += part()
-    print(table(figures))
+        for figure in part():
+            figures.append(figure)
+            print(line(figure), flush=True)
     if options.json:
         about = {
             "tree": bench.tree.name, "raw_bytes": bench.raw, "sjduck": __version__,

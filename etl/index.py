@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # instead of 3.2; its smallest, 16 KiB, make the latter 8.0.
 _SMALL_BYTES = 1024 * 1024
 _BLOCK_SIZES = {True: 32_768, False: 65_536}
-_MEMORY = "600MB"
+_MEMORY = "400MB"
 
 
 def build_index(

@@ -11,6 +11,9 @@ from sjduck.snapshots import IndexFile, Segment
 MAX_FILES = 8
 # An index file of this many times the bytes that are new makes room for the next ones too.
 _LARGE = 4
+# Bytes of source files that one index file is made from, as long as there may be another one: the
+# words of a run are held in memory, and so much of them keeps a run within 1.5 GB.
+GROUP_BYTES = 1_500_000_000
 
 
 def plan(
@@ -45,6 +48,23 @@ def kept(
     ]
     is_adding = is_adding or len(alive) < len(files) or len(files) > MAX_FILES
     return alive[: MAX_FILES - 1] if is_adding else alive[:MAX_FILES]
+
+
+def groups(state: State, documents: set[int], *, room: int) -> list[set[int]]:
+    """Return the documents of each new index file, at most `room` files."""
+    sizes = sorted(
+        (taken.segment, taken.document, max(taken.size, 0))
+        for taken in state.files.values()
+        if taken.document in documents
+    )
+    whole = sum(size for _, _, size in sizes)
+    count = max(1, min(room, -(-whole // GROUP_BYTES)))
+    grouped: list[set[int]] = [set() for _ in range(count)]
+    before = 0
+    for _, document, size in sizes:
+        grouped[min(before * count // max(whole, 1), count - 1)].add(document)
+        before += size
+    return [group for group in grouped if group]
 
 
 def _unindexed(state: State, indexes: Iterable[IndexFile]) -> set[int]:

@@ -34,6 +34,7 @@ from sjduck.integrity import named_files
 from sjduck.mounts import silent
 from sjduck.settings import Settings, Source
 from sjduck.snapshots import (
+    IndexFile,
     Manifest,
     manifest_folder,
     newest_manifest,
@@ -255,23 +256,29 @@ class _Run:
         """Index what no index file holds, together with what small files hold."""
         before = [] if self._reindex or self._is_to_fold() else self._held.indexes.values()
         keep, documents = indexing.plan(self._root, self._state, before)
-        parts = indexing.parts(self._state, self._held.segments.values(), documents)
-        path = f"index/{self._writer}/{self._run_name()}.duckdb"
-        built = None
-        if parts:
+        room = indexing.MAX_FILES - len(keep)
+        groups = indexing.groups(self._state, documents, room=room)
+        built: dict[str, tuple[IndexFile, set[int]]] = {}
+        for number, group in enumerate(groups, 1):
             self._progress.waiting(f"indexing {len(documents):,} documents")
+            apart = f"-{number}" if len(groups) > 1 else ""
+            path = f"index/{self._writer}/{self._run_name()}{apart}.duckdb"
+            parts = indexing.parts(self._state, self._held.segments.values(), group)
             try:
-                built = build_index(self._root, self._modes, path, parts, self._scratch())
+                index = build_index(self._root, self._modes, path, parts, self._scratch())
             except (SjduckError, OSError, duckdb.Error, pa.ArrowException) as error:
-                (self._root / path).unlink(missing_ok=True)
+                for made in (path, *built):
+                    (self._root / made).unlink(missing_ok=True)
                 reason = str(error).split("\n", 1)[0]
                 self._report.warnings.append(f"not indexed, the next run tries again: {reason}")
                 return
+            if index is not None:
+                built[path] = index, group
         self._held.indexes = {index.path: index for index in keep}
-        if built is not None:
-            self._held.indexes[path] = built
-            self._state.indexed(documents, path)
-            self._report.indexed = built.documents
+        for path, (index, group) in built.items():
+            self._held.indexes[path] = index
+            self._state.indexed(group, path)
+            self._report.indexed += index.documents
 
     def _trim(self) -> None:
         """Leave no vector of what was pruned, and on a vacuum none that stands for nothing."""
@@ -282,9 +289,11 @@ class _Run:
             self._dated_vectors = dated if has_left else set()
 
     def _is_to_fold(self) -> bool:
-        """Tell whether the index is to be one file, and is not."""
+        """Tell whether the index is to be as few files as it can be, and is not."""
         indexes = self._held.indexes.values()
-        return self._upkeep.merge_all and (len(indexes) > 1 or any(i.dead for i in indexes))
+        documents = {taken.document for taken in self._state.files.values() if taken.segment}
+        fewest = len(indexing.groups(self._state, documents, room=indexing.MAX_FILES))
+        return self._upkeep.merge_all and (len(indexes) > fewest or any(i.dead for i in indexes))
 
     def _spend(self, spent_s: float) -> None:
         """Note what it took to take in each file, which then rests for a while."""

@@ -31,8 +31,8 @@ _BLOCK_COLUMNS = (
     "document", "seq", "turn", "line_start", "role", "kind", "signal", "is_sidechain", "sent_at",
     "text",
 )  # fmt: skip
-# Held before it is written, sorted, as one run: 64 MB, and a few times that while it is sorted.
-_RUN_KEYS = 8_000_000
+# Held before it is written, sorted, as one run: 16 MB, and several times that while it is sorted.
+_RUN_KEYS = 2_000_000
 _SAID = (
     "id::integer as id, ordinal::uinteger as ordinal, seq::integer as seq, turn::integer as turn, "
     "line_start::integer as line, role, kind, signal, is_sidechain, sent_at::timestamp as sent_at, "

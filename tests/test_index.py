@@ -328,3 +328,22 @@ def test_a_preparation_that_failed_half_way_is_made_anew(
             recall(archive, "backup")
 
     assert recall(archive, "backup")["total"] == 1
+
+
+def test_a_large_fill_is_indexed_in_several_files(
+    tmp_path: Path, root: Path, archive: Archive, fill: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So much of the words is held in memory as one file has, and no more."""
+    home = tmp_path / "claude"
+    for number in range(6):
+        write_session(home, number, [f"prompt {n} about the flaky test" for n in range(4)])
+    fill(f"claude={home}", archive=tmp_path / "at-once")
+    size = sum(file.stat().st_size for file in home.rglob("*.jsonl"))
+    monkeypatch.setattr(indexing, "GROUP_BYTES", size // 3 + 1)
+    fill(f"claude={home}")
+
+    indexes = read_snapshot(root).manifests[0].indexes
+    assert [index.documents for index in indexes] == [2, 2, 2]
+    assert answers(archive) == answers(Archive(tmp_path / "at-once", timezone="UTC"))
+    # Nothing is to be indexed again, by a run or by vacuum.
+    assert fill(f"claude={home}").indexed == 0
