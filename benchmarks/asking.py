@@ -74,7 +74,7 @@ class Asked:
     def beside_grep(self, folder: Path) -> tuple[float, float | None, float | None]:
         """Return the median milliseconds of recall, of ripgrep and of DuckDB over one Parquet file.
 
-        They look for the same terms in the same text: `folder` gets the readable of each document.
+        They look for the same terms in the same text: `folder` gets the readable of each session.
         """
         self._render(folder)
         terms = [self._terms(text) for text in self._texts()[:10]]
@@ -111,12 +111,16 @@ class Asked:
         """Write the readables where they are not there yet, and their lines as one Parquet file."""
         if folder.exists():
             return
-        rows = self._archive.ask(lambda view: view.rows("select document, sid from documents"))
+        rows = self._archive.ask(
+            lambda view: view.rows(
+                "select document, session_id from documents where session_id is not null"
+            )
+        )
         aside = folder.with_suffix(".part")
         aside.mkdir()
         texts = []
         for row in rows:
-            content = get(self._archive, row["sid"], max_chars=0).get("content", "")
+            content = get(self._archive, row["session_id"], max_chars=0).get("content", "")
             (aside / f"{row['document']}.md").write_text(content, encoding="utf-8")
             texts.append((row["document"], content))
         frame = pl.DataFrame(texts, schema=["document", "text"], orient="row")
