@@ -45,6 +45,8 @@ _DERIVED = {
     "ranking_weights": "recall/ranking_weights",
     "blocks_said": "search/blocks_said",
 }
+# From so many bytes on a file is worth a join of its own.
+_LARGE_BYTES = 16_000_000
 # What a preparation that failed half-way left is made anew.
 _keep = partial(keep_rows, create="create or replace table")
 _lock = RLock()
@@ -129,10 +131,32 @@ def _add_files(
     files: list[tuple[str, IndexFile]],
     attached: list[int],
 ) -> None:
-    writers = [(number, files[number][0]) for number in attached]
+    rows = [(number, files[number][0], files[number][1].bytes) for number in attached]
     dead = [(number, d) for number in attached for d in files[number][1].dead]
-    _keep(connection, "index_files", {"file": "integer", "writer": "varchar"}, writers)
+    columns = {"file": "integer", "writer": "varchar", "bytes": "bigint"}
+    _keep(connection, "index_files", columns, rows)
     _keep(connection, "dead_in_index", {"file": "integer", "document": "bigint"}, dead)
+
+
+def spots(view: View) -> str:
+    """Return the SELECT of where the words of a question's `found_words` stand.
+
+    Each large file has a join of its own, by one number: only so does DuckDB leave out row groups
+    that hold none of the words. Small ones share one, since planning a join takes longer than it.
+    """
+    found: str | None = view.kept.get("spots")
+    if found is None:
+        files = view.rows("select file, bytes from index_files")
+        large = [[row["file"]] for row in files if row["bytes"] >= _LARGE_BYTES]
+        small = [row["file"] for row in files if row["bytes"] < _LARGE_BYTES]
+        postings = " union all ".join(
+            f"select * from ({_union('postings', _RELATIONS['postings'], group)}) where word_id in "
+            f"(select word_id from found_words where list_contains({group}, file))"
+            for group in [*large, *([small] if small or not large else [])]
+        )
+        found = sql("recall/spots").replace("postings_of_found_words", f"({postings})")
+        view.kept["spots"] = found
+    return found
 
 
 def _union(name: str, columns: str, attached: list[int]) -> str:

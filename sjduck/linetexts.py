@@ -8,7 +8,7 @@ from sjduck.archive import Row, View
 from sjduck.readable import shown_text, title
 from sjduck.sqlfiles import sql
 
-# Documents read by a query of their own each; more are read by one scan.
+# Documents read by a query a file, which unpacks only what is around them; more by one scan of all.
 MOST_AT_ONCE = 32
 
 
@@ -34,11 +34,7 @@ def line_texts(
     view.table_of("wanted", {"document": "bigint", "line": "integer"}, rows)
     for row in view.rows(sql("recall/wanted_topics")):
         yield LineText(row["document"], row["line"], row["text"], None)
-    places = [
-        {**place, "file": file}
-        for place in view.rows(sql("recall/places"))
-        if (file := view.file_of("blocks", place))
-    ]
+    places = view.rows(sql("recall/places"))
     lines = {(row["document"], row["line"]) for row in rows}
     yield from _titles(view, places, lines)
     yield from _lines(view, places, lines, needle)
@@ -48,11 +44,7 @@ def held_lines(view: View, wanted: Mapping[int, Sequence[int]]) -> dict[int, lis
     """Return of each document the wanted lines that a block holds, in their order: no headings."""
     rows = [{"document": document, "line": 0} for document in wanted]
     view.table_of("wanted", {"document": "bigint", "line": "integer"}, rows)
-    each = [
-        {"document": place["document"], "file": file}
-        for place in view.rows(sql("recall/places"))
-        if (file := view.file_of("blocks", place))
-    ]
+    each = _by_file(view, view.rows(sql("recall/places")))
     ranges: dict[int, list[tuple[int, int]]] = {}
     for row in view.rows_of_each(sql("reading/ranges"), each):
         ranges.setdefault(row["document"], []).append((row["line_start"], row["line_end"]))
@@ -68,36 +60,38 @@ def held_lines(view: View, wanted: Mapping[int, Sequence[int]]) -> dict[int, lis
     return held
 
 
+def _by_file(view: View, places: Iterable[Row]) -> list[Row]:
+    """Return each file that holds blocks of some documents, and which documents those are."""
+    by_file: dict[str, list[int]] = {}
+    for place in places:
+        if file := view.file_of("blocks", place):
+            by_file.setdefault(file, []).append(place["document"])
+    return [{"file": file, "documents": held} for file, held in sorted(by_file.items())]
+
+
 def _titles(view: View, places: Iterable[Row], wanted: set[tuple[int, int]]) -> Iterator[LineText]:
     """Yield the wanted first lines: the title, which no block holds, of what we render."""
-    each = [
-        {"document": place["document"], "file": place["file"]}
+    rendered = [
+        place
         for place in places
         if place["source_format"] not in ("readable", "markdown")
         and (place["document"], 1) in wanted
     ]
-    for start in range(0, len(each), MOST_AT_ONCE):
-        for row in view.rows_of_each(sql("reading/title"), each[start : start + MOST_AT_ONCE]):
-            yield LineText(row["document"], 1, title(row["text"]), None)
+    for start in range(0, len(rendered), MOST_AT_ONCE):
+        each = _by_file(view, rendered[start : start + MOST_AT_ONCE])
+        titles = {
+            row["document"]: row["text"] for row in view.rows_of_each(sql("reading/titles"), each)
+        }
+        for place in rendered[start : start + MOST_AT_ONCE]:
+            yield LineText(place["document"], 1, title(titles.get(place["document"])), None)
 
 
 def _lines(
     view: View, places: Sequence[Row], wanted: set[tuple[int, int]], needle: str | None
 ) -> Iterator[LineText]:
-    """Yield the wanted lines of blocks; of many documents by one scan of all."""
+    """Yield the wanted lines of blocks."""
     if len(places) <= MOST_AT_ONCE:
-        by_document: dict[int, list[int]] = {}
-        for document, number in sorted(wanted):
-            by_document.setdefault(document, []).append(number)
-        each = [
-            {
-                "file": place["file"],
-                "document": place["document"],
-                "lines": by_document[place["document"]],
-            }
-            for place in places
-        ]
-        rows = view.rows_of_each(sql("recall/blocks_of_lines"), each)
+        rows = view.rows_of_each(sql("recall/blocks_of_lines"), _by_file(view, places))
     else:
         rows = view.rows(sql("recall/wanted_blocks"), needle=needle)
     for row in rows:

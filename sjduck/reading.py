@@ -177,7 +177,15 @@ class Readable:
 
     def of_turns(self, first: int, last: int) -> Span | None:
         """Return the lines of a range of turns, the first one's heading included."""
-        row = self._row("reading/turns", first_turn=first, last_turn=last)
+        if self._file is None:
+            return None
+        row = self._view.row(
+            sql("reading/turns"),
+            file=self._file,
+            document=self._document["document"],
+            first_turn=first,
+            last_turn=last,
+        )
         if row is None or row["first_line"] is None:
             return None
         above = 2 if self._has_header else 0
@@ -204,8 +212,8 @@ class Readable:
         """Yield the numbered lines above the first turn; `blocks` are those first to be shown."""
         if self._has_header:
             prompt = next((block.text for block in blocks if _is_prompt(block)), None)
-            if prompt is None and (row := self._row("reading/title")):
-                prompt = row["text"]
+            if prompt is None:
+                prompt = self._title()
             yield from enumerate(header(prompt, self._document["turns"]), 1)
 
     def blocks(self, first: int = 1, last: int = END) -> Iterator[Block]:
@@ -231,11 +239,12 @@ class Readable:
             )
             yield from (Block(**row) for row in rows)
 
-    def _row(self, name: str, **values: Any) -> Row | None:
+    def _title(self) -> str | None:
         if self._file is None:
             return None
-        values["document"] = self._document["document"]
-        return self._view.row(sql(name), file=self._file, **values)
+        documents = [self._document["document"]]
+        row = self._view.row(sql("reading/titles"), file=self._file, documents=documents)
+        return row["text"] if row else None
 
 
 def _up_to_prompt(blocks: Iterator[Block]) -> Iterator[Block]:

@@ -8,7 +8,7 @@ from sjduck.archive import Row, View, question
 from sjduck.bounds import Answer, fit
 from sjduck.entries import Filters, keep_eligible, shown
 from sjduck.errors import UsageError
-from sjduck.index import prepare
+from sjduck.index import prepare, spots
 from sjduck.periods import period
 from sjduck.semantic.nearest import check_mode, find_near, keep_weight
 from sjduck.semantic.shown import Near, near_snippets, with_near
@@ -156,7 +156,7 @@ def _find_evidence(view: View, asked: Question) -> list[str]:
     ]
     view.table_of("pieces", PIECES, pieces)
     view.table("found_words", sql("recall/words"))
-    view.table("spots", sql("recall/spots"))
+    view.table("spots", spots(view))
     verified, notes = verify.verified(view, asked)
     view.table_of("verified", _VERIFIED, verified)
     view.table("topic_hits", sql("recall/topic_hits"))

@@ -320,3 +320,14 @@ def test_a_search_for_pandas_fails_at_once_and_as_everyone_expects(
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
     assert ran.stdout.split() == ["1", "3", "none"], ran.stderr
+
+
+@pytest.mark.parametrize("numbers", [[], [1], [-(2**62), 2**62, 7]])
+def test_a_list_of_numbers_is_given_to_a_question_as_it_is(
+    archive: Archive, numbers: list[int]
+) -> None:
+    rows = archive.ask(
+        lambda view: view.rows("select unnest($numbers::bigint[]) as n", numbers=numbers)
+    )
+
+    assert [row["n"] for row in rows] == numbers

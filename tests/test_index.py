@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from etl import indexing, words
 from etl.indexing import kept
+from etl.vacuum import vacuum
 from etl.words import Words, cut
 from sjduck import index
 from sjduck.archive import Archive, View
@@ -23,10 +24,11 @@ from sjduck.errors import SjduckError
 from sjduck.fulltext import load_extension
 from sjduck.index import prepare
 from sjduck.recall import recall
+from sjduck.settings import load
 from sjduck.snapshots import IndexFile, read_snapshot
 from sjduck.sqlfiles import sql
 from sjduck.words import fold, pieces, relevance_text
-from tests.conftest import SAMPLES, Fill
+from tests.conftest import SAMPLES, Fill, Quiet
 from tests.trees import write_session
 
 QUESTIONS = ["flaky test", "postgres migration index", "backup nas", "prompt 3", "grep -rn", "备份"]
@@ -97,6 +99,24 @@ def test_postings_are_the_same_in_many_runs(
     monkeypatch.setattr(words, name, value)
 
     assert postings(*texts) == whole
+
+
+def test_words_of_most_documents_come_first_and_postings_lie_in_that_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rare words, which most words are, then lie in few row groups."""
+    monkeypatch.setattr(words, "_RUN_KEYS", 3)
+    with duckdb.connect() as connection:
+        connection.execute("attach ':memory:' as out")
+        index = Words(connection)
+        for ordinal, text in enumerate(("rare common", "common often", "often common", "late")):
+            index.take(ordinal, 1, text)
+        index.write()
+        lexicon = connection.execute("select words from out.lexicon").fetchall()
+        lying = connection.execute("select word_id, ordinal from out.postings").fetchall()
+
+    assert lexicon == [("common\noften\nrare\nlate",)]
+    assert lying == [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 0), (3, 3)]
 
 
 def test_documents_of_more_lines_and_runs_of_more_documents_than_a_slot_holds(
@@ -245,6 +265,23 @@ def test_answers_do_not_depend_on_how_many_index_files_there_are(
     assert answers(Archive(tmp_path / "at-once", timezone="UTC")) == before
 
 
+@pytest.mark.parametrize("large", [0, 600_000])
+def test_answers_do_not_depend_on_which_index_files_are_joined_alone(
+    tmp_path: Path, archive: Archive, fill: Fill, large: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "claude"
+    for number, sessions in enumerate((1, 30, 1)):
+        for other in range(sessions):
+            prompts = [f"prompt {n} about the flaky test{n}" for n in range(40)]
+            write_session(home, 40 * number + other, prompts)
+        fill(f"claude={home}")
+    before = answers(archive)
+    monkeypatch.setattr(index, "_LARGE_BYTES", large)
+    archive.close()
+
+    assert answers(archive) == before
+
+
 def test_answers_are_the_same_after_a_merge_and_after_reindexing(
     tmp_path: Path, root: Path, archive: Archive, fill: Fill
 ) -> None:
@@ -347,3 +384,6 @@ def test_a_large_fill_is_indexed_in_several_files(
     assert answers(archive) == answers(Archive(tmp_path / "at-once", timezone="UTC"))
     # Nothing is to be indexed again, by a run or by vacuum.
     assert fill(f"claude={home}").indexed == 0
+    vacuum(load(archive=str(root)), "tester", Quiet(), drop_history=False)
+    after = read_snapshot(root).manifests[0].indexes
+    assert [index.path for index in after] == [index.path for index in indexes]

@@ -7,6 +7,6 @@ select
     indexed.document,
     indexed.entry,
     postings.lines
-from postings
+from postings_of_found_words as postings
 join found_words as found using (file, word_id)
 join indexed using (file, ordinal)
