@@ -89,9 +89,13 @@ class Archive(archive.Archive):
 
         def prepared(view: View) -> duckdb.DuckDBPyConnection:
             key = view.snapshot.key, view.snapshot.pruned
-            if self._sql is None or self._sql[0] != key:
-                self._sql = key, _own_connection(view, published().keys() - COSTLY)
-            connection = self._sql[1]
+            with self._lock:
+                kept = self._sql
+                if kept is None or kept[0] != key:
+                    kept = key, _own_connection(view, published().keys() - COSTLY)
+                    self._sql = kept
+            # Each relation has its own: a connection answers one question at a time.
+            connection = kept[1]
             publish(view.on(connection), named)
             return connection
 

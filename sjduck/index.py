@@ -45,6 +45,12 @@ _DERIVED = {
     "ranking_weights": "recall/ranking_weights",
     "blocks_said": "search/blocks_said",
 }
+# SELECT by what a question found → the relation that it looks into, the number that both have, and
+# where those of the question are. It names them as `relation_of_found`.
+_LOOKED_UP = {
+    "recall/spots": ("postings", "word_id", "found_words"),
+    "recall/stem_uses": ("uses", "stem_id", "found_stems"),
+}
 # From so many bytes on a file is worth a join of its own.
 _LARGE_BYTES = 16_000_000
 # What a preparation that failed half-way left is made anew.
@@ -138,24 +144,26 @@ def _add_files(
     _keep(connection, "dead_in_index", {"file": "integer", "document": "bigint"}, dead)
 
 
-def spots(view: View) -> str:
-    """Return the SELECT of where the words of a question's `found_words` stand.
+def of_each_file(view: View, name: str) -> str:
+    """Return a SELECT of what a question found in the index files, each large one looked up alone.
 
-    Each large file has a join of its own, by one number: only so does DuckDB leave out row groups
-    that hold none of the words. Small ones share one, since planning a join takes longer than it.
+    A large file has a join of its own, by one number: only so does DuckDB leave out row groups
+    that hold none of what is wanted. Small ones share one: planning a join takes longer than it.
     """
-    found: str | None = view.kept.get("spots")
+    found: str | None = view.kept.get(name)
     if found is None:
+        relation, key, wanted = _LOOKED_UP[name]
         files = view.rows("select file, bytes from index_files")
         large = [[row["file"]] for row in files if row["bytes"] >= _LARGE_BYTES]
         small = [row["file"] for row in files if row["bytes"] < _LARGE_BYTES]
-        postings = " union all ".join(
-            f"select * from ({_union('postings', _RELATIONS['postings'], group)}) where word_id in "
-            f"(select word_id from found_words where list_contains({group}, file))"
-            for group in [*large, *([small] if small or not large else [])]
+        groups = [*large, *([small] if small or not large else [])]
+        rows = " union all ".join(
+            f"select * from ({_union(relation, _RELATIONS[relation], group)}) where {key} in "
+            f"(select {key} from {wanted} where list_contains({group}, file))"
+            for group in groups
         )
-        found = sql("recall/spots").replace("postings_of_found_words", f"({postings})")
-        view.kept["spots"] = found
+        found = sql(name).replace(f"{relation}_of_{wanted}", f"({rows})")
+        view.kept[name] = found
     return found
 
 

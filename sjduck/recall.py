@@ -1,14 +1,13 @@
 """Recall: which conversations a topic was discussed in, on which machine, with evidence."""
 
 import shlex
-from itertools import pairwise
 
 from sjduck import snippets, verify
 from sjduck.archive import Row, View, question
 from sjduck.bounds import Answer, fit
 from sjduck.entries import Filters, keep_eligible, shown
 from sjduck.errors import UsageError
-from sjduck.index import prepare, spots
+from sjduck.index import of_each_file, prepare
 from sjduck.periods import period
 from sjduck.semantic.nearest import check_mode, find_near, keep_weight
 from sjduck.semantic.shown import Near, near_snippets, with_near
@@ -26,22 +25,6 @@ _RESUME = {
     "claude": "claude --resume",
     "codex": "codex resume",
     "opencode": "opencode --session",
-}
-_STRETCHES = {
-    "entry": "integer",
-    "is_topic": "boolean",
-    "term": "integer",
-    "first_line": "integer",
-    "places": "uinteger",
-}
-_MEASURED = {
-    "entry": "integer",
-    "terms": "integer",
-    "query_terms": "integer",
-    "query_dense": "integer",
-    "query_topic_matches": "boolean",
-    "evidence": "bigint",
-    "score": "bigint",
 }
 _VERIFIED = {"entry": "integer", "line": "integer", "is_topic": "boolean", "term": "integer"}
 
@@ -84,8 +67,11 @@ def recall(
     tz = check_timezone(tz or view.timezone)
     span = period(since, until, tz)
     prepare(view)
+    # numpy takes as long to import as a question: who never asks one does not wait for it.
+    from sjduck.ranking import order
+
     notes = _find_evidence(view, asked)
-    _find_relevance(view, f"{query} {also or ''}")
+    view.table("found_stems", sql("recall/stems"), text=relevance_text(f"{query} {also or ''}"))
     filters = Filters(
         host=host,
         project=project,
@@ -96,13 +82,17 @@ def recall(
     keep_eligible(view, filters, span, tz)
     words_only = "rank=windows goes by words" if rank == "windows" else ""
     meaning = find_near(view, query, mode, words_only=words_only)
-    view.table("near_entries", sql("semantic/near_entries"))
+    has_near = meaning.mode != "words"
+    if has_near:
+        view.table("near_entries", sql("semantic/near_entries"))
     if meaning.mode == "hybrid":
+        view.table("found_uses", sql("recall/uses"))
         view.table("found_parts", sql("recall/found_parts"))
-    keep_weight(view, query, meaning.mode, is_helped=bool(also))
+    if has_near:
+        keep_weight(view, query, meaning.mode, is_helped=bool(also))
     by = "meaning" if meaning.mode == "meaning" else rank
-    ranked = _rank(view, asked, min(max(k, 1), MAX_RESULTS), by)
-    near = near_snippets(view, ranked, asked)
+    ranked = order.ranked(view, asked, min(max(k, 1), MAX_RESULTS), by, has_near=has_near)
+    near = near_snippets(view, ranked, asked) if has_near else {}
     found = snippets.find(view, ranked, asked)
     results = [
         {
@@ -142,7 +132,7 @@ def _how_to_see_more(count: int, found: int) -> str:
 
 
 def _find_evidence(view: View, asked: Question) -> list[str]:
-    """Leave what holds which terms in `coverage`; return what could not be looked at."""
+    """Leave where terms stand in `spots` and `other_hits`; return what could not be looked at."""
     found = [(number, text) for number, term in enumerate(asked.terms) for text in term.pieces]
     pieces = [
         {
@@ -156,56 +146,13 @@ def _find_evidence(view: View, asked: Question) -> list[str]:
     ]
     view.table_of("pieces", PIECES, pieces)
     view.table("found_words", sql("recall/words"))
-    view.table("spots", spots(view))
+    view.table("spots", of_each_file(view, "recall/spots"))
     verified, notes = verify.verified(view, asked)
-    view.table_of("verified", _VERIFIED, verified)
-    view.table("topic_hits", sql("recall/topic_hits"))
-    view.table("coverage", sql("recall/coverage"), query_terms=asked.query_terms)
+    view.table("other_hits", sql("recall/topic_hits"))
+    if verified:
+        view.table_of("verified", _VERIFIED, verified)
+        view.add("other_hits", "select entry, term, is_topic, line from verified")
     return notes
-
-
-def _find_relevance(view: View, words: str) -> None:
-    """Leave the BM25 of conversations and turns in their tables."""
-    view.table("found_stems", sql("recall/stems"), text=relevance_text(words))
-    view.table("found_uses", sql("recall/uses"))
-    view.table("conversation_scores", sql("recall/score_conversations"))
-    view.table(
-        "turn_scores",
-        f"select entry, max(score) as score from ({sql('recall/score_turns')}) group by entry",
-    )
-
-
-def _rank(view: View, asked: Question, k: int, rank: str) -> list[Row]:
-    """Return the first `k` candidates in their exact order.
-
-    Windows are measured only where they can still matter: of the contenders, then of those
-    that may rank on either side of one, until the order is sure.
-    """
-    view.table("candidates", sql("recall/candidates"), query_mask=asked.query_mask, rank=rank)
-    view.table_of("stretches", _STRETCHES, [])
-    view.table_of("measured", _MEASURED, [])
-    contenders = view.rows(sql("recall/standing"), rank=rank, k=k)
-    while wanted := [row["entry"] for row in contenders if not row["is_measured"]]:
-        _measure(view, asked, wanted)
-        contenders = view.rows(sql("recall/standing"), rank=rank, k=k)
-    if rank == "fused" and not _is_settled(contenders, k):
-        entries = [row["entry"] for row in contenders]
-        straddling = view.rows(sql("recall/straddling"), contenders=entries)
-        _measure(view, asked, [row["entry"] for row in straddling])
-    return view.rows(sql("recall/ranked"), rank=rank, k=k)
-
-
-def _is_settled(contenders: list[Row], k: int) -> bool:
-    """Tell whether the first `k` and their order are sure."""
-    return len(contenders) <= k and all(
-        above["least_value"] > below["most_value"] for above, below in pairwise(contenders)
-    )
-
-
-def _measure(view: View, asked: Question, entries: list[int]) -> None:
-    """Add where terms stand in entries to `stretches`, and their evidence to `measured`."""
-    view.add("stretches", sql("recall/stretches"), entries=entries)
-    view.add("measured", sql("recall/evidence"), entries=entries, query_mask=asked.query_mask)
 
 
 def resumption(row: Row) -> Row:

@@ -12,18 +12,22 @@ MAX_LINES = 4
 MAX_TOPICS = 2
 APART = 20
 CHARACTERS = 240
+# A line, and whether it is one of a log.
+Line = tuple[int, bool]
 # Of so many lines, four that are apart can always be found if there are any.
 _MOST = 4 * (2 * APART + 1)
 
 
 def find(view: View, ranked: Sequence[Row], asked: Question) -> dict[int, list[Row]]:
     """Return the snippets of each entry: {line, turn, text}, then {source: "log", text}."""
+    from sjduck.ranking.evidence import best_lines
+
     entries = [row["entry"] for row in ranked]
     own = asked.query_mask
-    lines = _lines(view, entries, own)
+    lines = best_lines(view, entries, own, _MOST)
     without = [entry for entry in entries if entry not in lines]
     if without and len(asked.terms) > asked.query_terms:
-        lines |= _lines(view, without, (1 << len(asked.terms)) - 1)
+        lines |= best_lines(view, without, (1 << len(asked.terms)) - 1, _MOST)
     documents = {row["entry"]: row["document"] for row in ranked}
     texts = _texts(view, lines, documents)
     topics = _topics(view, entries, lines)
@@ -35,12 +39,12 @@ def find(view: View, ranked: Sequence[Row], asked: Question) -> dict[int, list[R
 
 
 def _texts(
-    view: View, lines: dict[int, list[Row]], documents: dict[int, int | None]
+    view: View, lines: dict[int, list[Line]], documents: dict[int, int | None]
 ) -> dict[int, list[LineText]]:
     """Return the lines to show of each entry; headings have no text and make room for others."""
     left = {
-        entry: [row["line"] for row in rows if not row["is_topic"]]
-        for entry, rows in lines.items()
+        entry: [line for line, is_topic in found if not is_topic]
+        for entry, found in lines.items()
         if documents[entry] is not None
     }
     picked = {entry: _apart(numbers) for entry, numbers in left.items()}
@@ -87,14 +91,6 @@ def around(text: str, asked: Question, characters: int = CHARACTERS) -> str:
     return cut
 
 
-def _lines(view: View, entries: list[int], mask: int) -> dict[int, list[Row]]:
-    rows = view.rows(sql("recall/lines_of_results"), entries=entries, mask=mask, most=_MOST)
-    by_entry: dict[int, list[Row]] = {}
-    for row in rows:
-        by_entry.setdefault(row["entry"], []).append(row)
-    return by_entry
-
-
 def _apart(lines: list[int]) -> list[int]:
     """Pick lines in their order, apart from one another while there are such.
 
@@ -111,10 +107,10 @@ def _apart(lines: list[int]) -> list[int]:
     return picked
 
 
-def _topics(view: View, entries: list[int], lines: dict[int, list[Row]]) -> dict[int, list[str]]:
+def _topics(view: View, entries: list[int], lines: dict[int, list[Line]]) -> dict[int, list[str]]:
     """Return the topics of each entry that hold a term."""
     matching = {
-        (entry, row["line"]) for entry, rows in lines.items() for row in rows if row["is_topic"]
+        (entry, line) for entry, held in lines.items() for line, is_topic in held if is_topic
     }
     found: dict[int, list[str]] = {entry: [] for entry in entries}
     if matching:

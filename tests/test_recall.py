@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sjduck.archive import Archive
 from sjduck.errors import UsageError
+from sjduck.ranking.order import _Candidates
 from sjduck.recall import recall
 from tests.conftest import SAMPLES, Fill
 from tests.trees import session_id, write_session
@@ -169,31 +171,18 @@ def test_the_order_is_that_of_measuring_everything(
     samples: Archive, monkeypatch: pytest.MonkeyPatch, rank: str
 ) -> None:
     """Bounds decide what is measured, never what comes first."""
-    from sjduck import recall as module
-
     queries = ["backup nas", "test", "error file the", "the a of to", "migration index lock", "備"]
     pruned = [
         recall(samples, query, also="retry timeout host", rank=rank, k=k)
         for query in queries
         for k in (1, 3, 8)
     ]
-    ranked = module._rank
+    settled = _Candidates.measure
 
-    def measured_first(view: Any, asked: Any, k: int, rank: str) -> Any:
-        settled = module._measure
-        asked_for: list[int] = []
+    def everything(candidates: _Candidates, which: Any) -> None:
+        settled(candidates, np.arange(len(candidates.entry)))
 
-        def everything(view: Any, asked: Any, entries: Any) -> None:
-            if not asked_for:
-                rows = view.rows("select entry from candidates")
-                settled(view, asked, [row["entry"] for row in rows])
-            asked_for.extend(entries)
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "_measure", everything)
-            return ranked(view, asked, k, rank)
-
-    monkeypatch.setattr(module, "_rank", measured_first)
+    monkeypatch.setattr(_Candidates, "measure", everything)
     whole = [
         recall(samples, query, also="retry timeout host", rank=rank, k=k)
         for query in queries

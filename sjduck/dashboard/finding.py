@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from sjduck.bounds import short
 from sjduck.dashboard.numbers import count, dollars
 from sjduck.dashboard.pane import marked
 from sjduck.errors import SjduckError
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 _MAX_HITS = 25
 _MAX_SESSIONS = 50
 _UNTITLED = "(no topic)"
+# A topic may be a whole prompt.
+_TOPIC_CHARACTERS = 160
 
 
 def hits(archive: Archive, query: str, filters: Filters) -> tuple[list[Row], str]:
@@ -68,7 +71,7 @@ def _hit(row: Row, button: str, query: str) -> str:
     best = next((snippet["text"] for snippet in row["snippets"]), "")
     about = " · ".join(filter(None, (row["date"], row["host"], row["project"], row["why"])))
     return (
-        f'<tr><td>{button}</td><td colspan="2"><b>{escape(row["topic"] or _UNTITLED)}</b>'
+        f'<tr><td>{button}</td><td colspan="2"><b>{_topic(row)}</b>'
         f'<div class="sjd-note">{escape(about)}</div><div>{marked(best, query)}</div></td></tr>'
     )
 
@@ -77,11 +80,15 @@ def _session(row: Row, button: str) -> str:
     day = f"{row['last_at']:%Y-%m-%d}" if row["last_at"] else None
     about = " · ".join(filter(None, (day, row["host"], row["project"])))
     return (
-        f"<tr><td>{button}</td><td><b>{escape(row['topic'] or _UNTITLED)}</b>"
+        f"<tr><td>{button}</td><td><b>{_topic(row)}</b>"
         f'<div class="sjd-note">{escape(about)}</div></td><td class="sjd-number">'
         f"{escape(dollars(row['cost_usd']))}"
         f'<div class="sjd-note">{count(row["total_tokens"])} tokens</div></td></tr>'
     )
+
+
+def _topic(row: Row) -> str:
+    return escape(short(row["topic"], _TOPIC_CHARACTERS) or _UNTITLED)
 
 
 def _only(names: tuple[str, ...]) -> str | None:

@@ -291,7 +291,8 @@ def _unpriced(figures: Figures) -> str:
         f"{short(label_of(row['model']), _NAME_CHARACTERS)}: {row['calls']:,}"
         for row in rows[:_NAMED_UNPRICED]
     ]
-    named += [f"{len(rows) - _NAMED_UNPRICED} more models"] * (len(rows) > _NAMED_UNPRICED)
+    left = len(rows) - _NAMED_UNPRICED
+    named += [f"{left} more model{'s' * (left > 1)}"] * (left > 0)
     return (
         '<p class="sjd-warning">Calls without a known price, not in any cost: '
         f"{escape(', '.join(named))}</p>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,12 +45,16 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """Every passage of a snapshot that has a vector: what it counts for, where it is."""
+    """Every passage of a snapshot that has a vector: what it counts for, where it is.
+
+    `unread` is why some vectors can't be read.
+    """
 
     vectors: list[Vectors]
     arrays: dict[str, NDArray[Any]]
     rows: NDArray[np.int64]
     passages: int
+    unread: str
 
 
 def check_mode(mode: str | None) -> None:
@@ -128,22 +133,25 @@ def _keep_near(view: View, files: list[VectorFile], query: str) -> tuple[str, ..
     view.connection.register("found_near", rows)
     view.table("near_passages", "select * from found_near")
     view.connection.unregister("found_near")
+    return tuple(_remarks(placed))
+
+
+def _remarks(placed: _Placed) -> Iterator[str]:
+    """Yield what is to be said of vectors that are not there."""
+    if placed.unread:
+        yield f"some vectors can't be read ({placed.unread}); run 'sjduck doctor'"
     if lacking := placed.passages - len(placed.rows):
-        return (f"{lacking:,} of {placed.passages:,} passages have no vector yet; {_EMBED}",)
-    return ()
+        yield f"{lacking:,} of {placed.passages:,} passages have no vector yet; {_EMBED}"
 
 
 def _placed(view: View, files: list[VectorFile]) -> _Placed:
     """Return the passages of the snapshot, found once; raises NoModel."""
     import numpy as np
-    import pyarrow as pa
 
     if _PLACED not in view.kept:
-        try:
-            vectors = load(view.snapshot.root, files)
-        except (OSError, pa.ArrowException) as error:
-            reason = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
-            raise NoModel(f"vectors can't be read ({reason}); run 'sjduck doctor'") from error
+        vectors, unread = load(view.snapshot.root, files)
+        if not vectors:
+            raise NoModel(f"vectors can't be read ({unread}); run 'sjduck doctor'")
         arrays = view.connection.execute(sql("semantic/placed")).fetchnumpy()
         contents = arrays.pop("content")
         rows = np.full(len(contents), -1)
@@ -154,6 +162,6 @@ def _placed(view: View, files: list[VectorFile]) -> _Placed:
             first += len(part.scales)
         has_vector = rows >= 0
         arrays = {name: np.asarray(array)[has_vector] for name, array in arrays.items()}
-        view.kept[_PLACED] = _Placed(vectors, arrays, rows[has_vector], len(contents))
+        view.kept[_PLACED] = _Placed(vectors, arrays, rows[has_vector], len(contents), unread)
     placed: _Placed = view.kept[_PLACED]
     return placed

@@ -59,18 +59,24 @@ class Vectors:
         return rows
 
 
-def load(root: Path, files: Sequence[VectorFile]) -> list[Vectors]:
-    """Return what some files hold; those of the snapshot before that are still named stay.
+def load(root: Path, files: Sequence[VectorFile]) -> tuple[list[Vectors], str]:
+    """Return what some files hold, and why one of them can't be read, empty where all can.
 
-    Raises OSError or pyarrow.ArrowException where one can't be read.
+    Those of the snapshot before that are still named stay.
     """
+    from pyarrow import ArrowException
+
+    why = ""
     with _lock:
         for known in _read.keys() - {(root, file) for file in files}:
             del _read[known]
         for file in files:
-            if (root, file) not in _read:
-                _read[root, file] = _vectors(local_place(root, file))
-        return [_read[root, file] for file in files]
+            try:
+                if (root, file) not in _read:
+                    _read[root, file] = _vectors(local_place(root, file))
+            except (OSError, ArrowException) as error:
+                why = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
+        return [_read[root, file] for file in files if (root, file) in _read], why
 
 
 def _vectors(path: Path) -> Vectors:

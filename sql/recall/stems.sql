@@ -9,6 +9,6 @@ with
             ) as token
     ),
     asked as (select distinct stem(token, 'porter') as stem from tokens where token <> '')
-select stems.file, stems.stem_id, stem
+select stems.file, stems.stem_id, stem, dense_rank() over (order by stem) - 1 as number
 from stems
 join asked using (stem)

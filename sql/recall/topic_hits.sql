@@ -1,5 +1,5 @@
 -- One row a term on a line of a log that is an entry's topic.
-select topic_lines.entry, found.line, found.term
+select topic_lines.entry, found.term, true as is_topic, found.line
 from
     (
         select document, unnest(lines) as line, term from spots where entry is null and not is_part
