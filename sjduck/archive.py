@@ -32,14 +32,14 @@ Answer = TypeVar("Answer")
 Parameters = ParamSpec("Parameters")
 _ATTEMPTS = 5
 _SETTINGS = (
-    "set autoinstall_known_extensions = false",
-    "set autoload_known_extensions = false",
+    "set global autoinstall_known_extensions = false",
+    "set global autoload_known_extensions = false",
     # Every file of an archive is written once, so what is cached of it never goes stale.
-    "set parquet_metadata_cache = true",
-    "set validate_external_file_cache = 'NO_VALIDATION'",
+    "set global parquet_metadata_cache = true",
+    "set global validate_external_file_cache = 'NO_VALIDATION'",
     # A join with up to so many numbers looks only at row groups that may hold one: a question's
     # words are some thousands, and most of the postings hold none of them.
-    "set dynamic_or_filter_threshold = 10000",
+    "set global dynamic_or_filter_threshold = 10000",
 )
 
 

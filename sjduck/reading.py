@@ -218,8 +218,6 @@ class Readable:
 
     def blocks(self, first: int = 1, last: int = END) -> Iterator[Block]:
         """Yield the blocks that stand in a range of lines, fetched in growing windows."""
-        if self._file is None:
-            return
         # Two lines more at either end: a heading is written with the block below it, and
         # whether a block opens its turn shows in the one before.
         last = min(last + 2, self.total_lines())
@@ -229,11 +227,20 @@ class Readable:
             step *= 2
         del edges[1]
         for after, upto in pairwise(edges):
+            yield from self._window(first - 2, after, upto)
+
+    def whole(self) -> list[Block]:
+        """Return all blocks, fetched at once: a document is looked through once a window."""
+        return list(self._window(0, 0, self.total_lines()))
+
+    def _window(self, first: int, after: int, upto: int) -> Iterator[Block]:
+        """Yield the blocks that end at `first` or later and begin after `after`, up to `upto`."""
+        if self._file is not None:
             rows = self._view.rows(
                 sql("reading/blocks"),
                 file=self._file,
                 document=self._document["document"],
-                first=first - 2,
+                first=first,
                 after=after,
                 upto=upto,
             )

@@ -89,7 +89,7 @@ class _Text:
     """A document's readable, held whole: what is shown around a hit may be in another block."""
 
     def __init__(self, readable: Readable) -> None:
-        self._blocks = list(readable.blocks())
+        self._blocks = readable.whole()
         self._header = list(readable.header(self._blocks))
 
     def find(self, wanted: str) -> Iterator[_Hit]:

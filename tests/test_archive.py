@@ -4,6 +4,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import count
 from pathlib import Path
 from threading import Event
@@ -331,3 +332,15 @@ def test_a_list_of_numbers_is_given_to_a_question_as_it_is(
     )
 
     assert [row["n"] for row in rows] == numbers
+
+
+def test_what_is_set_for_the_archive_is_set_for_every_question(archive: Archive) -> None:
+    """A question has a cursor of its own, which takes over what is set for all."""
+    from sjduck.archive import _SETTINGS
+
+    for setting in _SETTINGS:
+        _, _, name, _, value = setting.replace("'", "").split()
+        asked = f"select current_setting('{name}') as value"
+        found = archive.ask(partial(View.row, query=asked))
+        assert found is not None
+        assert str(found["value"]).lower() == value.lower(), name

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sjduck.archive import Archive
+from sjduck.archive import Archive, View
 from sjduck.errors import UsageError
+from sjduck.index import prepare
 from sjduck.ranking.order import _Candidates
 from sjduck.recall import recall
 from tests.conftest import SAMPLES, Fill
@@ -164,6 +165,22 @@ def test_subagents_are_left_out_unless_asked_for(samples: Archive) -> None:
 
     assert "subagent" not in {result["type"] for result in without["results"]}
     assert "subagent" in {result["type"] for result in with_them["results"]}
+
+
+def test_what_is_said_in_a_row_that_counts_for_nothing_is_passed_over(
+    archive: Archive, fill: Fill
+) -> None:
+    """The last rows of relevance may count for no entry: here older prompts of a history."""
+    fill(f"claude={SAMPLES}/claude", f"scrubjay={SAMPLES}/scrubjay/storage")
+
+    def last(view: View, relation: str) -> int:
+        prepare(view)
+        return max(int(row["id"]) for row in view.rows(f"select id from {relation}"))
+
+    assert archive.ask(lambda view: last(view, "said")) > archive.ask(
+        lambda view: last(view, "spoken")
+    )
+    assert recall(archive, "rounding of fees")["count"] > 0
 
 
 @pytest.mark.parametrize("rank", ["fused", "windows"])

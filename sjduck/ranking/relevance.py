@@ -106,8 +106,10 @@ def _said(view: View, entries: int) -> _Said | None:
             return None
         file, row = rows["file"].astype(np.int64), rows["id"].astype(np.int64)
         entry = rows["entry"].astype(np.int64)
-        sizes = np.zeros(int(file.max()) + 1, np.int64)
-        np.maximum.at(sizes, file, row + 1)
+        # Of all rows: those that count for nothing have uses, too.
+        files = view.arrays("select file, max(id) + 1 as rows from said group by file")
+        sizes = np.zeros(int(files["file"].max()) + 1, np.int64)
+        sizes[files["file"]] = files["rows"]
         first = np.cumsum(sizes) - sizes
         # Topics are turn -1.
         by_turn = grouped((entry << _TURN_BITS) + rows["turn"].astype(np.int64) + 1)
