@@ -50,6 +50,7 @@ _DERIVED = {
 _LOOKED_UP = {
     "recall/spots": ("postings", "word_id", "found_words"),
     "recall/stem_uses": ("uses", "stem_id", "found_stems"),
+    "recall/uses": ("uses", "stem_id", "found_stems"),
 }
 # From so many bytes on a file is worth a join of its own.
 _LARGE_BYTES = 16_000_000

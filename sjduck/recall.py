@@ -86,7 +86,7 @@ def recall(
     if has_near:
         view.table("near_entries", sql("semantic/near_entries"))
     if meaning.mode == "hybrid":
-        view.table("found_uses", sql("recall/uses"))
+        view.table("found_uses", of_each_file(view, "recall/uses"))
         view.table("found_parts", sql("recall/found_parts"))
     if has_near:
         keep_weight(view, query, meaning.mode, is_helped=bool(also))

@@ -2,28 +2,40 @@
 -- (`is_decisive`), so many of all `candidates`; and on words as they were written, a few.
 with
     holding as (
-        select *, $has_phrases or withouts > 0 as is_decisive
+        select
+            document,
+            seq,
+            kind,
+            said_at,
+            words,
+            weighed,
+            $has_phrases or withouts > 0 as is_decisive,
+            case when $rank = 'bm25' then score else weighed end as value
         from matching
         where phrases >= $phrases
+    ),
+    decisive as (
+        select document, seq, kind, is_decisive, value, said_at
+        from holding
+        where is_decisive
+        order by value desc, said_at desc nulls last, document, seq
+        limit $most
+    ),
+    written_so as (
+        select document, seq, kind, is_decisive, value, said_at
+        from holding
+        where words > 0
+        order by weighed desc, said_at desc nulls last, document, seq
+        limit $most_words
     )
-select document, seq, kind, is_decisive, candidates
+select
+    document, seq, kind, is_decisive, (select count(*) from holding where is_decisive) as candidates
 from
     (
-        select
-            *,
-            count(*) filter (is_decisive) over () as candidates,
-            row_number() over (
-                partition by is_decisive
-                order by
-                    case when $rank = 'bm25' then score else weighed end desc,
-                    said_at desc nulls last,
-                    document,
-                    seq
-            ) as place,
-            row_number() over (
-                partition by words > 0 order by weighed desc, said_at desc nulls last, document, seq
-            ) as place_of_words
-        from holding
+        select *
+        from decisive
+        union
+        select *
+        from written_so
     )
-where (is_decisive and place <= $most) or (words > 0 and place_of_words <= $most_words)
-order by is_decisive desc, place
+order by is_decisive desc, value desc, said_at desc nulls last, document, seq
