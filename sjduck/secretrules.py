@@ -77,10 +77,15 @@ _TAKEN = (
     ),
 )  # fmt: skip
 
+# What may stand before a key and is no part of its word: an escape of JSON or of a URL, and the
+# colour of a terminal.
+_PARTING = (
+    r"\\[nrtbf]", r"\\u[0-9A-Fa-f]{4}", "%[0-9A-Fa-f]{2}",
+    r"\[[mK]", r"[\[;][0-9]m", r"[\[;][0-9]{2}m", r"[\[;][0-9]{3}m",
+)  # fmt: skip
+_PARTED = "|".join(f"(?<={pattern})" for pattern in _PARTING)
 # The library's own patterns for these look at each character of a long word again and again.
-_WEB_TOKEN = re.compile(
-    r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf]))eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.?"
-)
+_WEB_TOKEN = re.compile(rf"(?:(?<![A-Za-z0-9_-])|{_PARTED})eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.?")
 _OPENAI = re.compile("sk-[A-Za-z0-9_-]{20,180}?T3BlbkFJ[A-Za-z0-9_-]{20}")
 
 
@@ -151,7 +156,7 @@ def _has_digit(text: str) -> bool:
 
 # The signature of a web token is the longest that there is.
 _WORD = re.compile(r"[A-Za-z0-9_-]{0,2000}")
-_ESCAPED = re.compile(r"\\[nrtbf]$")
+_FOLLOWS = re.compile(_PARTED)
 
 
 def _key(
@@ -160,7 +165,7 @@ def _key(
     """Return a key up to the end of its word; None inside a word, or where it is to be whole."""
     text, (start, end) = match.string, match.span()
     before = text[start - 1 : start]
-    if before.isascii() and before.isalnum() and not _ESCAPED.search(text[start - 2 : start]):
+    if before.isascii() and before.isalnum() and not _FOLLOWS.match(text, start):
         return None
     after = _WORD.match(text, end)
     last = after.end() if after else end

@@ -13,7 +13,7 @@ from functools import partial
 from sjduck.secretrules import Rule, Span
 
 _QUOTE = r"""\\{0,8}["'`]"""
-_VALUE = r"""[^\s\\"'`<>{}]"""
+_VALUE = r"""[^\s\x00-\x1f\\"'`<>{}]"""
 _PASSWORD = "(?:pass(?:word|wd|phrase)|pwd)"
 _KEY = (
     "(?:secret|token|credential"
@@ -21,14 +21,16 @@ _KEY = (
     "[_-]?key)"
 )
 _SUFFIX = "(?:[_-]?(?:access|api|base|hash|key|string|value))*"
+# Blanks, and the colours of a terminal.
+_SPACE = r"(?:[ \t]|(?:\x1b|\\{1,8}(?:u001b|x1b|033|e))\[[0-9;]{0,12}[mK]){0,6}"
 _VALUE_OF = (
-    r"""[]\\"'`]{0,8}[ \t]{0,4}"""
+    rf"""[]\\"'`]{{0,8}}{_SPACE}"""
     # Between them may be a type: password: str = "…"
     r"(?::[ \t]?[A-Za-z&.]{1,20}[ \t]?(?==))?"
-    r"(?::=|=>|={1,3}|:(?!:))[ \t]{0,4}(?i:[bfru@](?=[\"']))?"
+    rf"(?::=|=>|={{1,3}}|:(?!:)){_SPACE}(?i:[bfru@](?=[\"']))?"
     rf"(?:(?P<quote>{_QUOTE})(?P<quoted>{_VALUE}{{6,200}})(?P=quote)"
     # All of a word: before a bracket it is a name of code.
-    r"""|(?P<bare>[A-Za-z0-9+/!#%^*_.-][^]\s\\"'`<>{}(),;&|=[]{7,200}+={0,2}+)(?![(<{[=]))"""
+    r"""|(?P<bare>[A-Za-z0-9+/!#%^*_.-][^]\s\x00-\x1f\\"'`<>{}(),;&|=[]{7,200}+={0,2}+)(?![(<{[=]))"""
 )
 # Not in the name of a mask.
 _PASSWORD_IS = re.compile(rf"(?i:(?<!\[){_PASSWORD}{_SUFFIX}){_VALUE_OF}")

@@ -6,6 +6,7 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from sjduck import macros, spending
+from sjduck.index import prepare
 from sjduck.sqlfiles import published, sql
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 # These show what `spending.prepare` resolves, which takes a second at a million calls.
 _OF_SPENDING = frozenset({"sessions", "costs", "prices", "daily_usage"})
 _MADE_HERE = ("turns", "messages", "tool_calls", "files_touched", "daily_usage")
+_SEARCHED = frozenset({"recall", "search"})
 # What takes time to make is made where it is named.
 COSTLY = _OF_SPENDING | macros.NAMES
 _lock = RLock()
@@ -37,3 +39,6 @@ def publish(view: View, names: Collection[str] | None = None) -> None:
                 view.connection.execute(f"create view {name} as {sql(f'views/{name}')}")
         if macros.NAMES.intersection(wanted):
             macros.add_macros(view)
+    if _SEARCHED.intersection(wanted):
+        # Not in the middle of a statement: a free one opens no file then.
+        prepare(view)

@@ -3,6 +3,7 @@
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from etl.pipeline import run
 from sjduck.archive import STOP, Archive, Stop
 from sjduck.bounds import MAX_REPLY_BYTES, compact
 from sjduck.errors import SjduckError, Stopped, UsageError
-from sjduck.freesql import close, running, sql
+from sjduck.freesql import _Reading, close, running, sql
 from sjduck.freesql.setup import Limits
 from sjduck.settings import load
 from sjduck.sqlfiles import functions, published
@@ -183,6 +184,14 @@ def test_a_text_is_cut_and_the_answer_fits(samples: Archive) -> None:
     assert "max_chars" in answer["more"]
 
 
+def test_a_row_that_is_more_than_a_message_is_refused(samples: Archive) -> None:
+    texts = ", ".join(f"repeat('x', 2000) as c{n}" for n in range(50))
+
+    with pytest.raises(UsageError, match=r"^one row of these 50 columns takes 10\d,\d+ bytes;"):
+        sql(samples, f"select {texts}")
+    assert len(sql(samples, f"select {texts}", max_chars=0)["rows"][0]) == 50
+
+
 def test_without_a_bound_nothing_is_cut(samples: Archive) -> None:
     answer = sql(samples, "select repeat('x', 50000) from range(200)", limit=0, max_chars=0)
 
@@ -316,6 +325,31 @@ def test_a_file_that_is_gone_is_the_archives_fault(root: Path, home: Path, fill:
     close()
 
     assert ".parquet" not in str(raised.value)
+
+
+def test_a_folder_that_is_gone_is_the_archives_fault_too(
+    root: Path, home: Path, fill: Fill
+) -> None:
+    write_session(home / ".claude", 1, ["one"])
+    fill(f"claude={home}/.claude")
+    archive = Archive(root, timezone="UTC")
+    query = "select max(length(text)) from blocks"
+    sql(archive, query)
+    shutil.rmtree(root / "blocks")
+
+    with pytest.raises(SjduckError, match=r"^a file of the archive can't be read; run 'sjduck d"):
+        sql(archive, query)
+    close()
+
+
+def test_rows_that_end_since_a_file_is_gone_are_no_answer() -> None:
+    reading = _Reading(iter([{"rows": [[1]]}, {"gone": True}]))
+    rows = reading.rows()
+
+    assert next(rows) == [1]
+    with pytest.raises(SjduckError, match="run 'sjduck doctor'"):
+        next(rows)
+    assert not reading.has_ended
 
 
 # -- limits --------------------------------------------------------------------------------

@@ -125,6 +125,46 @@ def test_parquet_keeps_the_types(run: Run, tmp_path: Path) -> None:
     assert table.column("text")[0].as_py() == "count the jars"
 
 
+def test_parquet_has_texts_where_it_lacks_a_type(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "rows.parquet"
+    values = {
+        "interval 1 month": "1 month",
+        "{'a': [interval 1 day]}": '{"a":["1 day"]}',
+        "union_value(a := 1)": '{"a":1}',
+        "timetz '01:02:03+01'": "01:02:03+01",
+        "'101'::bit": "101",
+        "(2::uhugeint * 170141183460469231731687303715884105727)": str(2**128 - 2),
+        "7": 7,
+    }
+
+    listed = ", ".join(f'{value} as "{n} ""x"' for n, value in enumerate(values))
+    ran = run(f"select {listed}", "-o", str(file))
+
+    assert ran == Ran(0, "", "")
+    assert pq.read_table(file).to_pylist() == [
+        {f'{n} "x': value for n, value in enumerate(values.values())}
+    ]
+
+
+@pytest.mark.parametrize("query", ["show tables", "describe sessions", "explain select 1"])
+def test_parquet_also_has_what_is_said_of_views_and_plans(
+    run: Run, tmp_path: Path, query: str
+) -> None:
+    ran = run(query, "-o", str(tmp_path / "said.parquet"))
+
+    shown = json.loads(run(query, "--format", "json").out)
+    assert ran == Ran(0, "", "")
+    assert pq.read_table(tmp_path / "said.parquet").to_pylist() == shown
+
+
+def test_what_fails_after_rows_came_is_said_and_leaves_no_file(run: Run, tmp_path: Path) -> None:
+    late = "if(range < 1500000, '1', 'x')::int"
+    ran = run(f"select {late} from range(2000000)", "-o", str(tmp_path / "rows.parquet"))
+
+    assert ran == Ran(2, "", "sjduck: Could not convert string 'x' to INT32\n")
+    assert not any(tmp_path.glob("*rows.parquet*"))
+
+
 def test_parquet_has_as_many_rows_as_were_asked_for(run: Run, tmp_path: Path) -> None:
     run("from range(9)", "--limit", "3", "-o", str(tmp_path / "three.parquet"))
 

@@ -40,6 +40,8 @@ def kinds(text: str) -> list[str]:
 def test_a_key_of_a_known_form_is_masked_whole_wherever_it_stands(kind: str, key: str) -> None:
     for before, after in (
         ("use ", " for it"), ('"', '"'), ("", ""), ("=", "\n"), ("\\n", "\\n"), ("(", ")."),
+        ("\x1b[m\x1b[K", "\x1b[m"), ("\x1b[01;32m", "\x1b[0m"), ("\\u001b[38;5;196m", "\\u001b[0m"),
+        ("\\u003c", "\\u003c"), ("token%3D", "%20"),
     ):  # fmt: skip
         shown = mask(f"{before}{key}{after}")
 
@@ -60,6 +62,10 @@ def test_a_key_of_a_known_form_is_masked_whole_wherever_it_stands(kind: str, key
         f"postgres://ann:{PASSWORD}@db.local/shop",
         f"curl -s -u ann:{PASSWORD} https://shop.local",
         f"sshpass -p '{PASSWORD}' ssh atlas",
+        f"DB_PASSWORD={PASSWORD}\x1b[0m",
+        f"DB_PASSWORD=\x1b[1;32m{PASSWORD}\x1b[0m",
+        f'\x1b[34;1m"password"\x1b[0m\x1b[39m:\x1b[0m \x1b[0;32m"{PASSWORD}"\x1b[0m',
+        f'"out": "\\u001b[34mpassword\\u001b[0m=\\u001b[32m{PASSWORD}\\u001b[0m"',
     ],
 )
 def test_a_password_is_told_by_what_stands_before_it(text: str) -> None:

@@ -19,6 +19,7 @@ from etl.state import read_state
 from etl.vacuum import vacuum
 from sjduck import masking
 from sjduck.archive import Archive
+from sjduck.bounds import MAX_FIELD_CHARACTERS
 from sjduck.clients.registering import _local_server
 from sjduck.context import context
 from sjduck.doctor import diagnose
@@ -349,6 +350,37 @@ def test_a_reader_that_asks_for_it_sees_no_secret_whoever_wrote_the_archive(
     assert not any(secret in shown or secret[:14] in shown for secret in ALL)
     assert not any(line[:14] in shown for line in KEY_LINES[:-1])
     assert "[secret: " in shown
+
+
+def test_what_sql_cuts_is_masked_before(tmp_path: Path, root: Path) -> None:
+    # The end of what is shown of a text lies in the secret.
+    source = tmp_path / "source"
+    write_session(source, 1, ["x" * (MAX_FIELD_CHARACTERS - 21) + f" {GITHUB}"])
+    filled(root, None, f"claude={source}")
+    query = "select text, [text] as list from messages where role = 'user'"
+    ((text, listed),) = sql(opened(root, "secrets"), query)["rows"]
+
+    assert "gh" not in f"{text} {listed}"
+    assert len(text) == MAX_FIELD_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select text::uuid from messages where contains(text, $key)",
+        "select text::json from messages where contains(text, $key)",
+        "from readable((select text from messages where contains(text, $key)))",
+    ],
+)
+def test_what_sql_refuses_shows_no_secret(tmp_path: Path, root: Path, query: str) -> None:
+    write_session(tmp_path / "source", 1, [f"{GITHUB}\nand {'x' * 280} {GITHUB}"])
+    write_session(tmp_path / "source", 2, [f"the long way to {'x' * 25} {GITHUB}"])
+    filled(root, None, f"claude={tmp_path}/source")
+    for key in ("the long", "and xx"):
+        with pytest.raises(SjduckError) as raised:
+            sql(opened(root, "secrets"), query, values={"key": key})
+
+        assert GITHUB[:10] not in str(raised.value)
 
 
 @pytest.mark.parametrize("way", _asked(Archive(Path(), timezone="UTC"), ""))

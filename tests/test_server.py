@@ -366,6 +366,21 @@ async def test_a_reply_holds_its_bytes_as_sent_and_can_be_read_to_its_end(
     assert said in whole["content"]
 
 
+async def test_an_answer_that_no_bound_makes_small_enough_is_an_error(samples: Archive) -> None:
+    asked: list[Question] = []
+
+    def large(question: Question) -> dict[str, Any]:
+        asked.append(question)
+        return {"rows": ["x" * MAX_REPLY_BYTES]}
+
+    async with Client(build_server(samples, offered=[tool(large)])) as client:
+        result = await client.call_tool("sj_test", {})
+
+    assert result.is_error
+    assert "the answer is larger than a message may be" in text_of(result)
+    assert len(asked) <= 3
+
+
 async def test_structured_content_is_left_out_where_the_message_has_no_room_for_it(
     root: Path, tmp_path: Path, archive: Archive, fill: Fill
 ) -> None:

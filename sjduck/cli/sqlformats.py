@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from typing import IO, Any
 
 from sjduck.bounds import compact
@@ -175,10 +176,11 @@ def write_parquet(result: Result, target: IO[bytes]) -> None:
     import pyarrow.parquet as pq
 
     writer: pq.ParquetWriter | None = None
-    for part in result.rows:
-        with pa.ipc.open_stream(part) as stream:
-            if writer is None:
-                writer = pq.ParquetWriter(target, stream.schema, compression="zstd")
-            writer.write_table(stream.read_all())
-    if writer is not None:
-        writer.close()
+    # Closed also after an error: later its target is closed, and it would complain.
+    with ExitStack() as opened:
+        for part in result.rows:
+            with pa.ipc.open_stream(part) as stream:
+                if writer is None:
+                    writer = pq.ParquetWriter(target, stream.schema, compression="zstd")
+                    opened.enter_context(writer)
+                writer.write_table(stream.read_all())

@@ -29,6 +29,7 @@ from sjduck.snapshots import read_snapshot
 MAX_CHARS = 12_000
 LIMIT = 100
 _ATTEMPTS = 3
+_UNREADABLE = "a file of the archive can't be read; run 'sjduck doctor'"
 STANDARD = Limits()
 # Each may take a whole machine's cores, and its memory: more at once would only slow one another.
 _AT_ONCE = 3
@@ -90,7 +91,11 @@ def _fitted(frame: Answer, rows: Iterator[list[Any]], limit: int, max_chars: int
     said: Answer = {"truncated": False}
     for row in rows:
         is_full = bool(limit) and len(shown) == limit
-        if is_full or (not budget.take(compact(row) + ",") and shown):
+        fits = not is_full and budget.take(compact(row) + ",")
+        if not fits and not shown:
+            _check_size(frame, row)
+            budget.spend(compact(row) + ",")
+        elif not fits:
             more = f"limit={2 * limit}" if is_full else "a larger max_chars, fewer columns"
             said = {"truncated": True, "more": f"there are more rows: {more}, or LIMIT and OFFSET"}
             break
@@ -98,6 +103,16 @@ def _fitted(frame: Answer, rows: Iterator[list[Any]], limit: int, max_chars: int
     if budget.was_lowered:
         said["note"] = lowered_note()
     return {"rows": shown, **said}
+
+
+def _check_size(frame: Answer, row: list[Any]) -> None:
+    """Raise UsageError where the first row alone is more than a reply may have."""
+    size = len(compact({**frame, "rows": [row]}).encode())
+    if size > MAX_REPLY_BYTES:
+        raise UsageError(
+            f"one row of these {len(row):,} columns takes {size:,} bytes; name fewer columns, or "
+            "shorten texts with left()"
+        )
 
 
 @contextmanager
@@ -165,8 +180,10 @@ class _Reading:
                 yield from message["rows"]
             elif "error" in message:
                 raise _error(message)
-            else:
+            elif "end" in message:
                 self.has_ended = True
+            else:
+                raise SjduckError(_UNREADABLE)
 
     def finish(self) -> None:
         """Pass over what is left."""
@@ -198,7 +215,7 @@ def _begun(
         needs = frozenset(head.get("needs", ()))
         child = Child(replace(_setup(archive, limits), needs=needs))
     child.close()
-    raise SjduckError("a file of the archive can't be read; run 'sjduck doctor'")
+    raise SjduckError(_UNREADABLE)
 
 
 def _setup(archive: Archive, limits: Limits) -> Setup:

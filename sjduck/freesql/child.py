@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -23,7 +24,6 @@ from sjduck.freesql.channel import Ended, receive, send
 from sjduck.freesql.complaints import complaint, out_of_memory
 from sjduck.freesql.setup import Setup
 from sjduck.freesql.values import shown
-from sjduck.index import prepare as prepare_index
 from sjduck.redaction import Redaction
 from sjduck.sqlfiles import published
 from sjduck.views import COSTLY, publish
@@ -37,7 +37,13 @@ _ARROW_ROWS = 20_000
 _MIB = 2**20
 # What threads, Python and DuckDB's own structures take beside what DuckDB counts.
 _SLACK = 512 * _MIB
-_SEARCHED = frozenset({"recall", "search"})
+_LONGEST_SECRET = 16_000
+_NOT_MASKED = "secrets can't be masked beside such times in Parquet; take another format"
+_KINDS: dict[str, type[duckdb.Error]] = {
+    "IO Error": duckdb.IOException,
+    "Out of Memory Error": duckdb.OutOfMemoryException,
+}
+_CUT_WORD = re.compile(r"[A-Za-z0-9_+/=-]{8,}\.{3}")
 
 
 class Desk:
@@ -61,7 +67,7 @@ class Desk:
         try:
             statement = self._checked(request["query"])
             if statement.described is not None:
-                yield from _schema(statement.described)
+                yield from _texts(*_schema(statement.described), as_arrow=request["as_arrow"])
                 return
             needs = statement.names & COSTLY
             if self._made is not None and needs - self._made:
@@ -74,7 +80,8 @@ class Desk:
             yield from self._run(statement, request)
         except SjduckError as error:
             yield self._failure(error)
-        except duckdb.IOException:
+        except (duckdb.IOException, duckdb.PermissionException):
+            # A file whose folder is gone counts as one that was never allowed.
             self.is_spent = True
             yield {"gone": True}
         except (duckdb.OutOfMemoryException, MemoryError):
@@ -82,12 +89,21 @@ class Desk:
             yield self._failure(out_of_memory(self._setup.limits.memory_mb))
         except duckdb.Error as error:
             self.is_spent = isinstance(error, duckdb.InternalException | duckdb.FatalException)
-            yield self._failure(complaint(error, statement.names if statement else ()))
+            names = statement.names if statement else ()
+            yield self._failure(complaint(error, self._said(error), names))
 
     def _checked(self, query: str) -> gate.Statement:
         names = "select view_name from duckdb_views() union select table_name from duckdb_tables()"
         relations = {name.lower() for (name,) in self._connection.execute(names).fetchall()}
         return gate.checked(query, self._parser, relations)
+
+    def _said(self, error: duckdb.Error) -> str:
+        """Return what DuckDB says, which may quote a value, with the secrets in it masked."""
+        if not self._redaction.is_masking:
+            return str(error)
+        (found,) = self._redaction.shown([{"said": str(error)}])
+        # Of a word that DuckDB has cut, no rule knows whether it is one.
+        return _CUT_WORD.sub("…", found["said"])
 
     def _failure(self, error: SjduckError) -> Message:
         is_usage = isinstance(error, UsageError)
@@ -96,34 +112,43 @@ class Desk:
     def _run(self, statement: gate.Statement, request: Message) -> Iterator[Message | bytes]:
         text, given, cut = statement.text, request["values"], request["cut"]
         if statement.explains:
-            cursor = self._connection.execute(f"{statement.explains} {text}", given)
-            columns = values.columns(cursor.description)
-        else:
-            columns = values.described(self._connection, text, given)
-            if request["as_arrow"]:
-                yield from self._arrow(text, request)
-                return
-            query = values.written(text, columns, request["limit"], cut)
-            cursor = self._connection.execute(query, given)
+            yield from self._explained(f"{statement.explains} {text}", request)
+            return
+        columns = values.described(self._connection, text, given)
+        if request["as_arrow"]:
+            yield from self._arrow(values.in_parquet(text, columns), request)
+            return
+        # Half a secret is one that no rule knows: a text is masked first, then cut.
+        ahead = _LONGEST_SECRET if self._redaction.is_masking else 0
+        fetched = None if cut is None else cut + ahead
+        query = values.written(text, columns, request["limit"], fetched)
+        cursor = self._connection.execute(query, given)
         yield {"columns": [c.name for c in columns], "types": [c.type for c in columns]}
         while rows := cursor.fetchmany(_ROWS):
-            yield from self._redaction.shown([{"rows": [shown(row, columns, cut) for row in rows]}])
+            (found,) = self._redaction.shown([{"rows": rows}])
+            yield {"rows": [shown(row, columns, cut) for row in found["rows"]]}
         yield {"end": True}
 
-    def _arrow(self, text: str, request: Message) -> Iterator[Message | bytes]:
+    def _explained(self, text: str, request: Message) -> Iterator[Message | bytes]:
+        cursor = self._connection.execute(text, request["values"])
+        columns = values.columns(cursor.description)
+        (found,) = self._redaction.shown([{"rows": cursor.fetchall()}])
+        rows = [shown(row, columns, request["cut"]) for row in found["rows"]]
+        names = [column.name for column in columns]
+        yield from _texts(names, rows, as_arrow=request["as_arrow"])
+
+    def _arrow(self, rows: str, request: Message) -> Iterator[Message | bytes]:
         """Yield the rows as Arrow streams of their own, types as DuckDB exports them."""
         import pyarrow
 
         limit = "" if request["limit"] is None else f" limit {request['limit']}"
-        query = f"{gate.enclosed(text)}{limit}"
-        reader = self._connection.execute(query, request["values"]).to_arrow_reader(_ARROW_ROWS)
+        cursor = self._connection.execute(f"{rows}{limit}", request["values"])
+        reader = cursor.to_arrow_reader(_ARROW_ROWS)
         yield {"columns": reader.schema.names, "types": [str(t) for t in reader.schema.types]}
         # The first tells the types where there are no rows.
-        for batch in chain([pyarrow.RecordBatch.from_pylist([], reader.schema)], reader):
-            sink = io.BytesIO()
-            with pyarrow.ipc.new_stream(sink, reader.schema) as stream:
-                stream.write_batch(self._masked(batch))
-            yield sink.getvalue()
+        first = pyarrow.RecordBatch.from_pylist([], reader.schema)
+        for batch in chain([first], _batches(reader)):
+            yield _stream(self._masked(batch))
         yield {"end": True}
 
     def _masked(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
@@ -135,7 +160,11 @@ class Desk:
         columns = []
         for column in batch.columns:
             if pyarrow.types.is_string(column.type) or pyarrow.types.is_nested(column.type):
-                (found,) = self._redaction.shown([{"values": column.to_pylist()}])
+                try:
+                    texts = column.to_pylist()
+                except (OverflowError, ValueError) as error:
+                    raise UsageError(_NOT_MASKED) from error
+                (found,) = self._redaction.shown([{"values": texts}])
                 column = pyarrow.array(found["values"], column.type)
             columns.append(column)
         return pyarrow.RecordBatch.from_arrays(columns, schema=batch.schema)
@@ -143,8 +172,6 @@ class Desk:
     def _settle(self, needs: frozenset[str]) -> None:
         """Make what statements may name, then let nothing else be opened or changed."""
         publish(self._view, (published().keys() - COSTLY) | needs)
-        if needs & _SEARCHED:
-            prepare_index(self._view)
         self._lock()
         self._made = needs
 
@@ -226,16 +253,50 @@ def _bound_memory(more: int) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (bound, bound))
 
 
-def _schema(name: str) -> Iterator[Message]:
-    """Yield what a view has, or which views there are, as the dictionary describes them."""
+def _schema(name: str) -> tuple[list[str], list[list[str]]]:
+    """Return what a view has, or which views there are, as the dictionary describes them."""
     if name:
-        rows = [list(column) for column in published()[name].columns]
-        yield {"columns": ["column", "type", "about"], "types": ["VARCHAR"] * 3}
+        columns = [list(column) for column in published()[name].columns]
+        return ["column", "type", "about"], columns
+    return ["name", "about"], [[table.name, table.about] for table in published().values()]
+
+
+def _texts(
+    columns: list[str], rows: list[list[str]], *, as_arrow: bool
+) -> Iterator[Message | bytes]:
+    """Yield the messages of an answer that consists of texts."""
+    yield {"columns": columns, "types": ["VARCHAR"] * len(columns)}
+    if as_arrow:
+        import pyarrow
+
+        batch = pyarrow.RecordBatch.from_pylist(
+            [dict(zip(columns, row, strict=True)) for row in rows],
+            pyarrow.schema([(name, pyarrow.string()) for name in columns]),
+        )
+        yield _stream(batch)
     else:
-        rows = [[table.name, table.about] for table in published().values()]
-        yield {"columns": ["name", "about"], "types": ["VARCHAR"] * 2}
-    yield {"rows": rows}
+        yield {"rows": rows}
     yield {"end": True}
+
+
+def _batches(reader: pyarrow.RecordBatchReader) -> Iterator[pyarrow.RecordBatch]:
+    """Yield the batches of a reader; raises duckdb.Error for what DuckDB says meanwhile."""
+    try:
+        yield from reader
+    except OSError as error:
+        # Arrow passes on the text alone.
+        kind = next((k for text, k in _KINDS.items() if str(error).startswith(text)), duckdb.Error)
+        raise kind(str(error)) from error
+
+
+def _stream(batch: pyarrow.RecordBatch) -> bytes:
+    """Return a batch as an Arrow stream of its own."""
+    import pyarrow
+
+    sink = io.BytesIO()
+    with pyarrow.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    return sink.getvalue()
 
 
 if __name__ == "__main__":

@@ -23,14 +23,15 @@ _UDF = re.compile(r"^Python exception occurred while executing the UDF: \w+: ")
 _PLACE = re.compile(r"""['"]?(?:/|[A-Za-z]:\\)[^'"\s]*\.(?:parquet|duckdb|json)[^'"\s]*['"]?""")
 
 
-def complaint(error: duckdb.Error, names: Collection[str]) -> SjduckError:
+def complaint(error: duckdb.Error, said: str, names: Collection[str]) -> SjduckError:
     """Return what went wrong in one line: a column that is near, or what to change.
 
-    `names` are the views and macros that the statement names.
+    `said` is the text of the error as it may be shown; `names` are the views and macros that the
+    statement names.
     """
     import duckdb
 
-    line = _UDF.sub("", _KIND.sub("", str(error).split("\n", 1)[0]))
+    line = _UDF.sub("", _KIND.sub("", said.split("\n", 1)[0]))
     if isinstance(error, duckdb.InternalException | duckdb.FatalException):
         return SjduckError("DuckDB failed at this statement; write it in another way")
     if "expression depth" in line:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,10 @@ _AS_THEY_ARE = frozenset(
     }
 )  # fmt: skip
 _NESTED = frozenset({"list", "array", "struct", "map", "union", "variant"})
+# What Arrow or Parquet can't hold, or not as it is: they would fail, or say another value.
+_NOT_IN_PARQUET = frozenset(
+    {"bignum", "bit", "interval", "time with time zone", "uhugeint", "union", "variant"}
+)
 # Beyond these no reader of JSON keeps a whole number exact that takes 64 bits.
 _LEAST, _MOST = -(2**63), 2**64 - 1
 # Values that are nested deeper are shown as a text.
@@ -35,6 +39,8 @@ class Column:
     name: str
     type: str
     kind: str
+    # Also those of what is in it.
+    kinds: frozenset[str]
 
     @property
     def is_nested(self) -> bool:
@@ -44,7 +50,31 @@ class Column:
 
 def columns(described: Sequence[tuple[Any, ...]]) -> list[Column]:
     """Return the columns that DuckDB describes."""
-    return [Column(name, str(type_), getattr(type_, "id", "")) for name, type_, *_ in described]
+    return [
+        Column(name, str(type_), getattr(type_, "id", ""), frozenset(_kinds(type_)))
+        for name, type_, *_ in described
+    ]
+
+
+def _kinds(type_: Any) -> Iterator[str]:
+    kind = getattr(type_, "id", "")
+    yield kind
+    if kind in _NESTED - {"variant"}:
+        for _, part in type_.children:
+            yield from _kinds(part)
+
+
+def in_parquet(text: str, columns: Sequence[Column]) -> str:
+    """Return the SELECT of a statement's rows in types that Parquet has; other values as texts."""
+    if not any(column.kinds & _NOT_IN_PARQUET for column in columns):
+        return enclosed(text)
+    names = [f"c{number}" for number in range(len(columns))]
+    values = []
+    for name, column in zip(names, columns, strict=True):
+        value = _as_text(name, column) if column.kinds & _NOT_IN_PARQUET else name
+        quoted = column.name.replace('"', '""')
+        values.append(f'{value} as "{quoted}"')
+    return f"select {', '.join(values)} {enclosed(text)} as answer({', '.join(names)})"
 
 
 def written(text: str, columns: Sequence[Column], limit: int | None, cut: int | None) -> str:
@@ -61,8 +91,12 @@ def written(text: str, columns: Sequence[Column], limit: int | None, cut: int | 
 def _written(name: str, column: Column, cut: int | None) -> str:
     if column.kind in _AS_THEY_ARE:
         return name
-    text = f"to_json({name})::varchar" if column.kind in _NESTED else f"{name}::varchar"
+    text = _as_text(name, column)
     return text if cut is None else f"left({text}, {cut + 1})"
+
+
+def _as_text(name: str, column: Column) -> str:
+    return f"to_json({name})::varchar" if column.kind in _NESTED else f"{name}::varchar"
 
 
 def shown(row: Sequence[Any], columns: Sequence[Column], cut: int | None) -> list[Any]:

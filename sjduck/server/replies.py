@@ -20,8 +20,9 @@ def reply(tool: Tool, question: Question) -> types.CallToolResult:
     """
     is_bounded = question.arguments.get("max_chars") != 0
     answer = tool.answer(question)
+    bound = None
     while is_bounded and (size := _text_bytes(answer)) > MAX_REPLY_BYTES:
-        bound = _lowered(answer, size)
+        bound = _lowered(answer, size, bound)
         arguments = {**question.arguments, "max_chars": bound}
         answer = {
             **tool.answer(Question(question.archive, question.sources, arguments)),
@@ -30,11 +31,14 @@ def reply(tool: Tool, question: Question) -> types.CallToolResult:
     return as_result(answer)
 
 
-def _lowered(answer: Answer, size: int) -> int:
-    """Return the bound under which an answer that was sent in `size` bytes would fit."""
+def _lowered(answer: Answer, size: int, before: int | None) -> int:
+    """Return the bound under which an answer that was sent in `size` bytes would fit.
+
+    Raises SjduckError for one that takes less under none, or did not under the bound `before`.
+    """
     characters = len(answer.get("content") or compact(answer))
     lowered = characters * MAX_REPLY_BYTES // size - _FRAME_BYTES
-    if lowered < _LEAST_CHARACTERS:
+    if lowered < _LEAST_CHARACTERS or (before is not None and lowered >= before):
         raise SjduckError("the answer is larger than a message may be; ask for less of it")
     return lowered
 
