@@ -125,8 +125,8 @@ def _run_once(
     finally:
         if as_json:
             click.echo(report.dumps())
-    if report.embedded and not as_json:
-        click.echo(_embedded(report.embedded))
+    if report.embedded and not as_json and (said := _embedded(report.embedded)):
+        click.echo(said)
 
 
 def _embed(settings: Settings, *, quiet: bool) -> dict[str, Any]:
@@ -145,7 +145,10 @@ def _embed(settings: Settings, *, quiet: bool) -> dict[str, Any]:
 
 def _embedded(done: Mapping[str, Any]) -> str:
     if not done["passages"]:
-        return f"nothing to embed: {done['total']:,} passages have a vector"
+        # Where another process embeds, nothing was counted.
+        is_counted = done["total"] or not done["warnings"]
+        held = done["total"] - done["lacking"]
+        return f"nothing to embed: {held:,} passages have a vector" if is_counted else ""
     speed = done["passages"] / max(done["seconds"], 1e-9)
     said = f"{done['passages']:,} of {done['total']:,} passages embedded in {done['seconds']:.1f} s"
     return f"{said}, {speed:,.0f} a second"

@@ -25,7 +25,7 @@ from etl.vectors import (
     contents,
     folder_of_vectors,
     lack_passages,
-    read_vectors,
+    readable,
     said_contents,
     to_fold,
     without,
@@ -131,10 +131,19 @@ class _Rounds:
         return True
 
     def _embedded(self) -> pa.ChunkedArray:
-        """Return what has a vector of this model, whichever writer made it."""
+        """Return what has a vector of this model, whichever writer made it.
+
+        What lies in a file that can't be read has none.
+        """
         snapshot = read_snapshot(self._root)
-        files = [file for manifest in snapshot.manifests for file in manifest.vectors]
-        return contents(self._root, self._own(files))
+        files = self._own(file for manifest in snapshot.manifests for file in manifest.vectors)
+        held = readable(self._root, files, ["content"])
+        self._done.warnings = [
+            f"{file.path} can't be read, what it held is embedded again; run 'sjduck doctor'"
+            for file in files
+            if file not in held
+        ]
+        return contents(held.values())
 
     def _own(self, files: Iterable[VectorFile]) -> list[VectorFile]:
         return [file for file in files if file.model == self._model.id]
@@ -162,9 +171,8 @@ class _Rounds:
         with writing(self._root, self._writer, self._progress) as modes:
             before = newest_manifest(self._root, self._writer)
             assert before is not None
-            folded = to_fold(self._own(before.vectors), rows.num_rows)
-            if (held := read_vectors(self._root, folded)) is not None:
-                rows = pa.concat_tables([held, rows])
+            folded = readable(self._root, to_fold(self._own(before.vectors), rows.num_rows))
+            rows = pa.concat_tables([*folded.values(), rows])
             said = said_contents(self._root, before.indexes).column("content")
             generation = manifests.next_generation(self._root, self._writer)
             name = f"{self._writer}-{generation:08d}-{token_hex(3)}"

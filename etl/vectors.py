@@ -6,7 +6,7 @@ the vector is the bytes times the scale, of length 1. Rows are sorted by content
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -87,16 +87,21 @@ def write_vectors(
     return VectorFile(path, model, rows.num_rows, size, digest)
 
 
-def read_vectors(root: Path, files: Iterable[VectorFile]) -> pa.Table | None:
-    """Return the rows of some files of one model; None where there are no files."""
-    tables = [pq.read_table(root / file.path) for file in files]
-    return pa.concat_tables(tables) if tables else None
+def readable(
+    root: Path, files: Iterable[VectorFile], columns: Sequence[str] | None = None
+) -> dict[VectorFile, pa.Table]:
+    """Return the rows of those of some files that can be read."""
+    found = {}
+    for file in files:
+        with suppress(OSError, pa.ArrowException):
+            found[file] = pq.read_table(root / file.path, columns=columns)
+    return found
 
 
-def contents(root: Path, files: Iterable[VectorFile]) -> pa.ChunkedArray:
-    """Return which contents some files hold."""
-    tables = [pq.read_table(root / file.path, columns=["content"]) for file in files]
-    return pa.concat_tables([_CONTENTS.empty_table(), *tables]).column("content")
+def contents(tables: Iterable[pa.Table]) -> pa.ChunkedArray:
+    """Return which contents some rows are of."""
+    parts = [table.select(["content"]) for table in tables]
+    return pa.concat_tables([_CONTENTS.empty_table(), *parts]).column("content")
 
 
 def to_fold(files: Iterable[VectorFile], new_rows: int) -> list[VectorFile]:
@@ -123,8 +128,7 @@ def without(rows: pa.Table, said: pa.Array | pa.ChunkedArray) -> pa.Table:
 
 def holds_others(root: Path, file: VectorFile, said: pa.Array | pa.ChunkedArray) -> bool:
     """Tell whether a file holds what is not said any more; one that can't be read may."""
-    try:
-        held = contents(root, [file])
-    except (OSError, pa.ArrowException):
+    held = readable(root, [file], ["content"])
+    if not held:
         return True
-    return not pc.all(pc.is_in(held, value_set=said), min_count=0).as_py()
+    return not pc.all(pc.is_in(contents(held.values()), value_set=said), min_count=0).as_py()

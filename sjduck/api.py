@@ -57,7 +57,7 @@ class Archive(archive.Archive):
     context = _method(context, "blocks")
     usage = _method(usage, "rows")
 
-    _sql: tuple[object, duckdb.DuckDBPyConnection] | None = None
+    _sql: tuple[object, View] | None = None
 
     def sql(self, query: str, **values: Any) -> duckdb.DuckDBPyRelation:
         """Return the rows of one SELECT over the views and macros, as a DuckDB relation.
@@ -82,7 +82,7 @@ class Archive(archive.Archive):
         `sjduck etl` does not change what it shows. Raises SjduckError where the configuration
         asks for masked answers and the archive holds text that is not.
         """
-        return self.ask(lambda view: _own_connection(view, None))
+        return self.ask(lambda view: _apart(view, None).connection)
 
     def _connection_of_sql(self, named: Collection[str]) -> duckdb.DuckDBPyConnection:
         """Return the connection that `sql` keeps for a snapshot, with the views it needs."""
@@ -92,12 +92,12 @@ class Archive(archive.Archive):
             with self._lock:
                 kept = self._sql
                 if kept is None or kept[0] != key:
-                    kept = key, _own_connection(view, published().keys() - COSTLY)
+                    kept = key, _apart(view, published().keys() - COSTLY)
                     self._sql = kept
             # Each relation has its own: a connection answers one question at a time.
-            connection = kept[1]
-            publish(view.on(connection), named)
-            return connection
+            own = kept[1].on(kept[1].connection.cursor())
+            publish(own, named)
+            return own.connection
 
         return self.ask(prepared)
 
@@ -106,13 +106,13 @@ class Archive(archive.Archive):
         return f"sjduck.open({str(self.root)!r}, timezone={self.timezone!r}{moment})"
 
 
-def _own_connection(view: View, names: Collection[str] | None) -> duckdb.DuckDBPyConnection:
-    """Return a connection with the views and macros of `names`, all where None."""
+def _apart(view: View, names: Collection[str] | None) -> View:
+    """Return a view with a database of its own and what `names` lists, all where None."""
     if view.redaction.is_masking:
         raise SjduckError(
             "the configuration says redact, and this archive holds text that is not masked; run "
             "'sjduck etl' where it was written, or ask recall(), search() and get(), which mask"
         )
-    connection = archive.connect(view.snapshot, view.redaction)
-    publish(view.on(connection), names)
-    return connection
+    own = view.apart(archive.connect(view.snapshot, view.redaction))
+    publish(own, names)
+    return own

@@ -168,6 +168,12 @@ class View:
         other._stop = STOP.get() or Stop()
         return other
 
+    def apart(self, connection: duckdb.DuckDBPyConnection) -> View:
+        """Return the same snapshot on another database, where entries have other numbers."""
+        other = self.on(connection)
+        other.kept = {}
+        return other
+
     def file_of(self, table: str, document: Row) -> str | None:
         """Return the Parquet file that holds a document's rows of one table."""
         found = self.snapshot.segments[document["segment"]].tables.get(table)

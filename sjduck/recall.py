@@ -4,7 +4,7 @@ import shlex
 
 from sjduck import snippets, verify
 from sjduck.archive import Row, View, question
-from sjduck.bounds import Answer, fit
+from sjduck.bounds import MAX_FIELD_CHARACTERS, Answer, fit, short
 from sjduck.entries import Filters, keep_eligible, shown
 from sjduck.errors import UsageError
 from sjduck.index import of_each_file, prepare
@@ -61,6 +61,9 @@ def recall(
     if type is not None and type not in TYPES:
         raise UsageError(f"unknown type {type!r}; one of: {', '.join(TYPES)}")
     check_mode(mode)
+    # What no text can hold, and no answer send.
+    query = query.encode("utf-8", "replace").decode()
+    also = also and also.encode("utf-8", "replace").decode()
     asked = ask_terms(query, also)
     if not asked.query_terms:
         raise UsageError("nothing to recall; give a few words of the topic")
@@ -110,6 +113,7 @@ def recall(
     notes += [row["warning"] for row in view.rows("select warning from index_warnings")]
     if asked.left_out:
         notes.append(f"{asked.left_out} further words were left out: at most {MAX_TERMS} count")
+    query = short(query, MAX_FIELD_CHARACTERS)
     frame = {"query": query, **meaning.said, "tz": tz, **({"notes": notes} if notes else {})}
     shown_results, said = fit(frame, results, max_chars)
     count, total = len(shown_results), ranked[0]["total"] if ranked else 0
@@ -128,6 +132,8 @@ def recall(
 def _how_to_see_more(count: int, found: int) -> str:
     if count < found:
         return "repeat with a larger max_chars, or filter by host, project or period"
+    if count == MAX_RESULTS:
+        return "repeat with more words, or filter by host, project or period"
     return f"repeat with k={min(2 * count, MAX_RESULTS)}, more words, or a filter"
 
 

@@ -1,5 +1,6 @@
 """The public names of the package."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
@@ -117,6 +118,32 @@ def test_sql_gives_a_relation(opened: sjduck.Archive) -> None:
         opened.sql("select 1; select 2")
     with pytest.raises(duckdb.Error, match="session_id"):
         opened.sql("select sessionid from sessions")
+
+
+def test_threads_ask_sql_of_one_archive_at_once(opened: sjduck.Archive) -> None:
+    views = ("sessions", "tool_calls", "search('photos', k := 3)")
+    counts = [opened.sql(f"select count(*) from {view}").fetchall()[0][0] for view in views]
+
+    def asked(number: int) -> list[tuple[int, int]]:
+        view = views[number % len(views)]
+        query = f"select $number::int, count(*) from {view}"
+        return opened.sql(query, number=number).fetchall()
+
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(asked, range(48)))
+
+    assert answers == [[(number, counts[number % len(views)])] for number in range(48)]
+
+
+def test_recall_in_sql_goes_by_the_numbers_of_its_own_database(opened: sjduck.Archive) -> None:
+    query = "select sid from recall('photos', k := 3) order by rank"
+    found = [(row["sid"],) for row in opened.recall("photos", k=3).rows]
+
+    # What questions keep is of use on no other database.
+    opened.ask(lambda view: view.kept.update(dict.fromkeys(view.kept, object())))
+
+    assert opened.sql(query).fetchall() == found
+    assert opened.connection().sql(query).fetchall() == found
 
 
 def test_sql_sees_what_a_later_run_took_in(tmp_path: Path, root: Path, fill: Fill) -> None:

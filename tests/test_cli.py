@@ -312,6 +312,7 @@ def test_what_is_not_found_or_ambiguous_fails(
         (["list", "--since", "soon"], "sjduck: can't read since='soon'; write a day such as"),
         (["list", "--tz", "Mars"], "sjduck: unknown time zone 'Mars'; use an IANA name"),
         (["list", "--as-of", "soon"], "sjduck: can't read as-of='soon'; write a day such as"),
+        (["recall", "x", "-k", "101"], "sjduck recall: invalid value for '-k'"),
         (["get"], "sjduck get: missing argument 'REF'; see 'sjduck get --help'"),
         (["get", "x", "--lines", "9-2"], "sjduck: can't take lines='9-2'; it ends before it"),
         (["get", "x", "--turns", "1", "--lines", "1"], "sjduck: give turns or lines, not both"),
@@ -328,6 +329,14 @@ def test_bad_usage_is_one_line(run: Run, arguments: list[str], message: str) -> 
     assert ran.out == ""
     assert ran.err.startswith(message)
     assert ran.err.count("\n") == 1
+
+
+def test_a_group_without_a_command_shows_its_help(run: Run) -> None:
+    ran = run("semantic")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("Usage: sjduck semantic [OPTIONS] COMMAND")
+    assert "\n  fetch  Fetch the model into your cache folder (23 MB).\n" in ran.err
 
 
 def test_bad_settings_are_one_line(run: Run, home: Path) -> None:

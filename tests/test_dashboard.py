@@ -1,5 +1,7 @@
 """What the dashboard shows: the sums of `sjduck usage`, bounded, each name in its colour."""
 
+import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -7,7 +9,7 @@ from typing import Any
 import pytest
 
 from sjduck.archive import Archive
-from sjduck.dashboard import finding, pane, spans
+from sjduck.dashboard import finding, pane, panels, spans
 from sjduck.dashboard.figures import (
     GRAINS,
     MAX_POINTS,
@@ -167,6 +169,14 @@ def test_what_has_no_price_is_named_and_never_free(filled: Archive) -> None:
     assert ranked["cost_usd"] is None
     assert nothing_priced.totals["cost_usd"] is None
     assert dollars(None) == "unpriced"
+
+
+def test_models_without_a_price_that_are_not_named_are_counted(filled: Archive) -> None:
+    found = figures(filled, Filters())
+    many = [{"model": f"oven-{number}", "calls": 1} for number in range(8)]
+
+    assert ", 1 more model</p>" in panels.tiles(replace(found, unpriced=many[:7]))
+    assert ", 2 more models</p>" in panels.tiles(replace(found, unpriced=many))
 
 
 def test_hours_and_weekdays_are_local_and_add_up(filled: Archive) -> None:
@@ -357,6 +367,14 @@ def test_a_topic_is_found_within_what_is_chosen(filled: Archive) -> None:
     assert "<mark>collapse</mark>" in table
 
 
+def test_a_topic_is_found_where_what_has_no_name_is_chosen(filled: Archive) -> None:
+    anywhere, _ = finding.hits(filled, "rye loaf collapse", Filters())
+
+    assert anywhere
+    for nameless in (Filters(hosts=("",)), Filters(projects=("",)), Filters(harnesses=("",))):
+        assert finding.hits(filled, "rye loaf collapse", nameless)[0] == anywhere
+
+
 def test_what_cannot_be_recalled_is_said_in_place_of_hits(filled: Archive) -> None:
     assert finding.hits(filled, "quicksilver", Filters())[0] == []
     assert "nothing matches" in finding.hits(filled, "quicksilver", Filters())[1]
@@ -405,6 +423,20 @@ def test_text_of_a_session_is_no_html(tmp_path: Path, fill: Fill, archive: Archi
         assert "<img" not in html
         assert "<b>&amp;amp;" not in html
         assert "&lt;" in html
+
+
+def test_a_topic_of_any_length_is_cut_in_the_list(
+    tmp_path: Path, fill: Fill, archive: Archive
+) -> None:
+    titled = {"type": "custom-title", "customTitle": 1_000 * "e", "sessionId": session_id(1)}
+    with write_session(tmp_path / "claude", 1, ["marmalade"]).open("a") as file:
+        file.write(json.dumps(titled) + "\n")
+    fill(f"claude={tmp_path / 'claude'}")
+
+    rows, _ = finding.hits(archive, "marmalade", Filters())
+
+    assert rows[0]["topic"] == 1_000 * "e"
+    assert 170 * "e" not in finding.table(rows, ["read"], "")
 
 
 def test_what_is_not_here_is_said_in_the_pane(archive: Archive) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 import pytest
 
 from sjduck.archive import Archive, View
@@ -246,8 +247,20 @@ def test_a_question_without_a_word_is_refused(samples: Archive, query: str) -> N
 
 def test_odd_questions_are_answered(samples: Archive) -> None:
     odd = ["'", '"', "\\", "$text", "(a or b", "x" * 10_000, "a " * 5_000, "🦆", "\0", "NULL --"]
-    for query in odd:
-        assert "results" in recall(samples, query), query
+    for query in [*odd, "\ud800", "y" * 50_000]:
+        answer = recall(samples, query, also="\udfff")
+        assert "results" in answer, query
+        assert len(orjson.dumps(answer)) < 14_000, query
+
+
+def test_more_than_a_question_can_show_is_reached_by_narrowing_it(
+    samples: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sjduck.recall.MAX_RESULTS", 2)
+
+    assert recall(samples, "the", k=2)["more"].endswith(
+        " more match: repeat with more words, or filter by host, project or period"
+    )
 
 
 def test_an_empty_archive_and_no_match_are_answers(archive: Archive, samples: Archive) -> None:

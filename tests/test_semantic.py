@@ -369,6 +369,24 @@ def test_a_damaged_file_of_vectors_is_named_and_embedded_again(there: Home) -> N
     assert recall(there.archive, CHARGED)["mode"] == "hybrid"
 
 
+def test_a_damaged_file_keeps_neither_embedding_nor_meaning_from_going_on(
+    there: Home, semantic: Semantic
+) -> None:
+    root = there.settings.archive
+    (damaged,) = (root / "embeddings").rglob("*.parquet")
+    there.fill(TWICE, SOIL, QUEEN, "Umlauts are boxes in the PDF")
+    damaged.unlink()
+
+    embedded = there.embed()
+    answer = recall(there.archive, CHARGED)
+
+    assert embedded.passages == 8
+    assert damaged.name in embedded.warnings[0]
+    assert (answer["mode"], sids(answer)[0]) == ("hybrid", session_id(0)[:8])
+    assert "some vectors can't be read" in answer["notes"][0]
+    assert there.embed().passages == 0
+
+
 def test_an_index_of_an_older_sjduck_answers_and_is_made_anew_before_embedding(
     tmp_path: Path, root: Path, semantic: Semantic
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from etl.single import claim
 from tests.trees import session_id, write_session
 
 CHECKOUT = Path(__file__).parent.parent
@@ -56,6 +57,22 @@ def test_a_run_embeds_after_all_else_and_recall_answers_by_meaning(
     assert TWICE in asked.stdout
     assert "nothing matches" in by_words.stderr
     assert "meaning   2 of 2 passages embedded with all-MiniLM-L6-v2:" in state.stdout
+
+
+def test_a_run_beside_one_that_embeds_does_not_say_that_all_is_embedded(
+    home: Path, minilm: Path, source: str, root: Path
+) -> None:
+    configure(home, f'[semantic]\npath = "{minilm}"\n')
+    sjduck("etl", "--source", source)
+    (writer,) = (path.name for path in (root / "manifests").iterdir())
+    turn = claim("embedding", root, writer)
+
+    ran = sjduck("etl", "--source", source, "--semantic")
+
+    assert turn is not None
+    turn.release()
+    assert (ran.returncode, ran.stderr) == (0, "sjduck: another process embeds for this writer\n")
+    assert "have a vector" not in ran.stdout
 
 
 def test_a_run_without_a_model_takes_all_in_and_then_says_what_lacks(source: str) -> None:

@@ -74,6 +74,9 @@ def main() -> None:
     arguments = [os.fsencode(argument).decode("utf-8", "replace") for argument in sys.argv[1:]]
     try:
         code = cli.main(arguments, prog_name="sjduck", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        narrate(error.format_message())
+        code = error.exit_code
     except click.ClickException as error:
         narrate(_one_line(error))
         code = error.exit_code

@@ -9,14 +9,15 @@ from sjduck.clients.known import CLIENTS
 from sjduck.clients.registering import Outcome, choose, install, uninstall
 from sjduck.settings import load
 
-_client = click.argument("client", type=click.Choice(list(CLIENTS)))
+_client = click.argument("client", type=click.Choice(list(CLIENTS)), metavar="CLIENT")
+_CLIENTS = f"CLIENT is one of: {', '.join(CLIENTS)}."
 _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would change.")
 _json = click.option(
     "--json", "as_json", is_flag=True, help="Print the answer as one line of JSON."
 )
 
 
-@click.command(name="install")
+@click.command(name="install", epilog=_CLIENTS)
 @_client
 @click.option("--remote", metavar="ALIAS", help="The SSH host whose archive is to answer.")
 @click.option("--archive", metavar="DIR", help="The archive's folder.  [env: SJDUCK_ARCHIVE]")
@@ -44,7 +45,7 @@ def install_command(
         raise SystemExit(1)
 
 
-@click.command(name="uninstall")
+@click.command(name="uninstall", epilog=_CLIENTS)
 @_client
 @_dry_run
 @_json

@@ -9,7 +9,7 @@ from sjduck.archive import Row
 from sjduck.bounds import Answer
 from sjduck.cli.opening import Opened, opens_archive
 from sjduck.cli.terminal import clean, echo, fitted, narrate, print_json, terminal_width
-from sjduck.recall import MAX_CHARS, RANKS, TYPES, recall
+from sjduck.recall import MAX_CHARS, MAX_RESULTS, RANKS, TYPES, recall
 from sjduck.semantic.nearest import MODES
 from sjduck.snippets import CHARACTERS, around
 from sjduck.terms import Question, question
@@ -29,7 +29,14 @@ _MARGIN = 10
 @click.option("--since", metavar="WHEN", help="From this local day or ISO instant on.")
 @click.option("--until", metavar="WHEN", help="Up to this local day or ISO instant.")
 @click.option("--include-sidechains", is_flag=True, help="Subagents too.")
-@click.option("-k", type=click.IntRange(1), default=8, show_default=True, help="Results.")
+@click.option(
+    "-k",
+    type=click.IntRange(1, MAX_RESULTS),
+    default=8,
+    metavar="N",
+    show_default=True,
+    help="Results.",
+)
 @click.option("--rank", type=click.Choice(RANKS), default="fused", show_default=True)
 @click.option(
     "--mode",
@@ -73,7 +80,9 @@ def recall_command(
 def _summary(answer: Answer) -> str:
     if answer["total"] == 0:
         return "nothing matches; try other words, or --also"
-    more = "" if answer["count"] == answer["total"] else "; more: -k, other words, or a filter"
+    by_number = "-k, " if answer["count"] < MAX_RESULTS else ""
+    is_all = answer["count"] == answer["total"]
+    more = "" if is_all else f"; more: {by_number}other words, or a filter"
     return f"{answer['count']} of {answer['total']} that match{more}"
 
 

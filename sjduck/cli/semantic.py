@@ -35,7 +35,10 @@ def semantic_command() -> None:
     help="In the place of huggingface.co: a mirror, or a folder with the files.",
 )
 def fetch_command(*, model: str | None, source: str | None) -> None:
-    """Fetch the model into your cache folder (23 MB); only a file of the known SHA-256 is kept."""
+    """Fetch the model into your cache folder (23 MB).
+
+    Only a file of the known SHA-256 is kept.
+    """
     from sjduck.semantic.fetching import fetch
     from sjduck.semantic.place import lack
 

@@ -27,7 +27,7 @@ _TOPIC_CHARACTERS = 160
 def hits(archive: Archive, query: str, filters: Filters) -> tuple[list[Row], str]:
     """Return the conversations that a topic was discussed in, best first, and what is said of it.
 
-    Of the lists those with one name narrow it, as recall takes no more.
+    Of the lists those with one name narrow it, as recall takes no more, nor what has no name.
     """
     try:
         answer = recall(
@@ -92,4 +92,4 @@ def _topic(row: Row) -> str:
 
 
 def _only(names: tuple[str, ...]) -> str | None:
-    return names[0] if len(names) == 1 else None
+    return names[0] or None if len(names) == 1 else None
