@@ -100,9 +100,10 @@ class _Text:
         turn: int | None = 0
         for piece in pieces(self._blocks):
             turn = piece.block.turn if piece.block else (turn or 0) + 1
-            if wanted in fold(piece.text):
-                for number, line in enumerate(piece.text.split("\n"), piece.first):
-                    if wanted in fold(line):
+            folded = fold(piece.text)
+            if wanted in folded:
+                for number, line in enumerate(folded.split("\n"), piece.first):
+                    if wanted in line:
                         yield _Hit(number, turn)
 
     def excerpt(self, group: Sequence[_Hit], context: int, wanted: str) -> str:
