@@ -18,8 +18,8 @@ _CUT_CHARACTERS = 8 * 1024 * 1024
 # A word on a line of a document is one number: word, slot and line, from the highest bit.
 _LINE_BITS, _SLOT_BITS = 22, 14
 _MAX_LINES, _MAX_SLOTS = 2**_LINE_BITS, 2**_SLOT_BITS
-# Held before it is written, sorted, as one run: 64 MB, and several times that while it is sorted.
-_RUN_KEYS = 8_000_000
+# Held before it is written, sorted, as one run: 32 MB, and several times that while it is sorted.
+_RUN_KEYS = 4_000_000
 _WORDS_A_ROW = 256
 
 
