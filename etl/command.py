@@ -114,7 +114,14 @@ def _run_once(
             return
     with RunProgress(quiet=quiet) as progress:
         begun = turn.release if turn else None
-        report = run(settings, writer, progress, reindex=reindex, begun=begun)
+        report = run(
+            settings,
+            writer,
+            progress,
+            reindex=reindex,
+            needs_sources=not (reindex or semantic),
+            begun=begun,
+        )
     for warning in report.warnings:
         click.echo(f"sjduck: {warning}", err=True)
     if not as_json:

@@ -25,10 +25,10 @@ from etl.vectors import (
     contents,
     folder_of_vectors,
     lack_passages,
+    only_said,
     readable,
     said_contents,
     to_fold,
-    without,
     write_vectors,
 )
 from sjduck import __version__
@@ -177,7 +177,7 @@ class _Rounds:
             generation = manifests.next_generation(self._root, self._writer)
             name = f"{self._writer}-{generation:08d}-{token_hex(3)}"
             path = f"{folder_of_vectors(self._writer)}/{name}.parquet"
-            new = write_vectors(self._root, modes, path, self._model.id, without(rows, said))
+            new = write_vectors(self._root, modes, path, self._model.id, only_said(rows, said))
             kept = [file for file in before.vectors if file not in folded]
             self._publish_with(before, [*kept, new] if new else kept, modes)
 

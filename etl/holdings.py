@@ -14,7 +14,7 @@ from etl.merge import drop_dead, merge, merges, place_of_segment
 from etl.purge import Search, holds_any, rewritten
 from etl.salvage import Remains
 from etl.state import State, Taken
-from etl.vectors import folder_of_vectors, holds_others, said_contents, without, write_vectors
+from etl.vectors import folder_of_vectors, holds_others, only_said, said_contents, write_vectors
 from sjduck.pruned import Pruned
 from sjduck.snapshots import IndexFile, Manifest, Segment, VectorFile
 
@@ -196,7 +196,7 @@ class Holdings:
             old = self.vectors.pop(path)
             new = f"{folder_of_vectors(self._writer)}/{self.segment_name()}.parquet"
             with suppress(OSError, pa.ArrowException):
-                rows = without(pq.read_table(self._root / path), said)
+                rows = only_said(pq.read_table(self._root / path), said)
                 written = write_vectors(self._root, self._modes, new, old.model, rows)
                 if written is not None:
                     self.vectors[new] = written

@@ -68,21 +68,23 @@ def run(
     *,
     reindex: bool = False,
     paced: bool = False,
+    needs_sources: bool = True,
     begun: Callable[[], None] | None = None,
 ) -> Report:
     """Take in what is new in all sources and publish it; return what was done.
 
     `reindex` makes the whole search index anew from the archive; `paced` is for runs that follow
-    one another all day; `begun` is called when no other run of this writer is on any more, before
-    the sources are looked at.
+    one another all day; without `needs_sources` what the archive holds is enough; `begun` is called
+    when no other run of this writer is on any more, before the sources are looked at.
 
-    Raises NothingToRead where no source can be read, ArchiveUnusable where the archive can't
-    be written or is of a newer format, LockHeld where another run does not end.
+    Raises NothingToRead where no source can be read that is needed, ArchiveUnusable where the
+    archive can't be written or is of a newer format, LockHeld where another run does not end.
     """
     started = time.perf_counter()
     away = silent([settings.archive, *(source.path for source in settings.sources)])
     here = tuple(source for source in settings.sources if source.path not in away)
-    if not any(os.path.isdir(source.path) for source in here):
+    is_without = not any(os.path.isdir(source.path) for source in here)
+    if is_without and (needs_sources or newest_manifest(settings.archive, writer) is None):
         raise NothingToRead(_no_source(settings, away))
     with writing(settings.archive, writer, progress) as modes:
         if begun is not None:
@@ -95,6 +97,8 @@ def run(
             for source in settings.sources
             if source.path in away
         ]
+        if is_without and not settings.sources:
+            report.warnings.append(_no_source(settings, away))
         report.seconds = round(time.perf_counter() - started, 3)
         write_last_run(settings.archive, report, modes)
     return report

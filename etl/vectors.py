@@ -121,7 +121,7 @@ def folder_of_vectors(writer: str) -> str:
     return f"{VECTORS}/{writer}"
 
 
-def without(rows: pa.Table, said: pa.Array | pa.ChunkedArray) -> pa.Table:
+def only_said(rows: pa.Table, said: pa.Array | pa.ChunkedArray) -> pa.Table:
     """Return the rows whose content is said."""
     return rows.filter(pc.is_in(rows.column("content"), value_set=said))
 

@@ -13,12 +13,14 @@ import pytest
 from etl import manifests
 from etl.document import Document
 from etl.lines import Lines
+from etl.pipeline import run
 from etl.state import read_state
 from sjduck.archive import Archive, View
 from sjduck.errors import ArchiveUnusable, NewerFormat, NothingToRead
 from sjduck.recall import recall
+from sjduck.settings import load
 from sjduck.snapshots import manifest_folder, manifest_name, read_snapshot
-from tests.conftest import Fill
+from tests.conftest import Fill, Quiet
 from tests.trees import session_id, stored_rows, write_session
 
 OLD = 1_700_000_000
@@ -185,6 +187,19 @@ def test_sources_of_one_kind_keep_their_names_whichever_a_run_has(
 def test_no_readable_source_is_an_error(tmp_path: Path, fill: Fill) -> None:
     with pytest.raises(NothingToRead, match="no sessions found"):
         fill()
+
+
+def test_what_needs_no_source_goes_on_without_one(tmp_path: Path, root: Path, fill: Fill) -> None:
+    write_session(tmp_path / "claude", 1, ["one"])
+    fill(f"claude={tmp_path}/claude")
+    settings = load(archive=str(root))
+
+    report = run(settings, "tester", Quiet(), reindex=True, needs_sources=False)
+
+    assert (report.indexed, report.gone) == (1, 0)
+    assert [warning[:17] for warning in report.warnings] == ["no sessions found"]
+    with pytest.raises(NothingToRead, match="no sessions found"):
+        run(settings, "another", Quiet(), reindex=True, needs_sources=False)
 
 
 def test_an_archive_path_that_is_a_file_is_one_clear_error(
