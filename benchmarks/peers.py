@@ -63,13 +63,16 @@ def ccusage(tree: Path) -> Process | None:
 
 
 def ripgrep(folder: Path, terms: Sequence[str]) -> bool:
-    """Count the lines with each term, a pass a term, as recall by grep does; False without it."""
+    """Find which lines hold each term, a pass a term, as recall by grep does; False without it.
+
+    A passage is lines near one another, so their numbers and texts are needed, not their count.
+    """
     program = shutil.which("rg")
     if program is None:
         return False
     for term in terms:
         subprocess.run(
-            [program, "--count", "--ignore-case", "--fixed-strings", "--", term, str(folder)],
-            stdout=subprocess.DEVNULL, check=False,
+            [program, "--line-number", "--ignore-case", "--fixed-strings", "--", term, str(folder)],
+            stdout=subprocess.PIPE, check=False,
         )  # fmt: skip
     return True

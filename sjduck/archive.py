@@ -37,9 +37,6 @@ _SETTINGS = (
     # Every file of an archive is written once, so what is cached of it never goes stale.
     "set global parquet_metadata_cache = true",
     "set global validate_external_file_cache = 'NO_VALIDATION'",
-    # A join with up to so many numbers looks only at row groups that may hold one: a question's
-    # words are some thousands, and most of the postings hold none of them.
-    "set global dynamic_or_filter_threshold = 10000",
 )
 
 
@@ -144,6 +141,16 @@ class View:
         """Keep what one SELECT finds as a table of this question's own."""
         with self._stop.watch(self._cursor):
             self._cursor.execute(f"create or replace temp table {name} as {query}", _bound(values))
+
+    def keep(self, name: str, query: str, **values: Any) -> None:
+        """Keep what one SELECT finds as a table for every question of the snapshot."""
+        with self._stop.watch(self._cursor):
+            self._cursor.execute(f"create or replace table {name} as {query}", _bound(values))
+
+    def alias(self, name: str, table: str) -> None:
+        """Let a table have another name, for this question alone."""
+        with self._stop.watch(self._cursor):
+            self._cursor.execute(f"create or replace temp view {name} as from {table}")
 
     def add(self, name: str, query: str, **values: Any) -> None:
         """Add what one SELECT finds to a table of this question's own."""

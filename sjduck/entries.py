@@ -1,11 +1,17 @@
 """What questions by words find: documents, and sessions that only a catalogue knows."""
 
 from dataclasses import asdict, dataclass
+from threading import Lock
 
 from sjduck.archive import Row, View
 from sjduck.periods import Period, local
 from sjduck.refs import path_of
 from sjduck.sqlfiles import sql
+
+# Of so many sets of filters the entries that pass are kept while the snapshot is.
+_MOST_KEPT = 64
+_KEPT = "eligible"
+_lock = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +27,19 @@ class Filters:
 
 def keep_eligible(view: View, filters: Filters, span: Period, tz: str) -> None:
     """Leave the entries that pass the filters in `eligible`, copies of one session folded."""
-    view.table(
-        "eligible",
-        sql("recall/eligible"),
-        **asdict(filters),
-        since_at=span.since_at,
-        until_at=span.until_at,
-        tz=tz,
-    )
+    asked = filters, span, tz
+    values = {**asdict(filters), "since_at": span.since_at, "until_at": span.until_at, "tz": tz}
+    kept: dict[tuple[Filters, Period, str], str] = view.kept.setdefault(_KEPT, {})
+    with _lock:
+        name = kept.get(asked)
+        if name is None and len(kept) < _MOST_KEPT:
+            name = f"eligible_{len(kept)}"
+            view.keep(name, sql("recall/eligible"), **values)
+            kept[asked] = name
+    if name is None:
+        name = "eligible_now"
+        view.table(name, sql("recall/eligible"), **values)
+    view.alias("eligible", name)
 
 
 def shown(row: Row, tz: str) -> Row:

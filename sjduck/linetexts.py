@@ -32,9 +32,10 @@ def line_texts(
     if not rows:
         return
     view.table_of("wanted", {"document": "bigint", "line": "integer"}, rows)
-    for row in view.rows(sql("recall/wanted_topics")):
-        yield LineText(row["document"], row["line"], row["text"], None)
     places = view.rows(sql("recall/places"))
+    if any(place["type"] == "log" for place in places):
+        for row in view.rows(sql("recall/wanted_topics")):
+            yield LineText(row["document"], row["line"], row["text"], None)
     lines = {(row["document"], row["line"]) for row in rows}
     yield from _titles(view, places, lines)
     yield from _lines(view, places, lines, needle)

@@ -16,11 +16,12 @@ from typing import Any
 import pytest
 
 from etl.pipeline import run
-from sjduck.archive import STOP, Archive, Stop
+from sjduck.archive import STOP, Archive, Stop, View
 from sjduck.bounds import MAX_REPLY_BYTES, compact
 from sjduck.errors import SjduckError, Stopped, UsageError
 from sjduck.freesql import _Reading, close, running, sql
 from sjduck.freesql.setup import Limits
+from sjduck.recall import recall
 from sjduck.settings import load
 from sjduck.sqlfiles import functions, published
 from tests.conftest import SAMPLES, Fill, Quiet
@@ -117,6 +118,18 @@ def test_macros_answer_as_their_questions_do(samples: Archive) -> None:
     assert sql(samples, query)["rows"] == [[True, 1]]
     assert value(samples, f"({joined})") > 0
     assert value(samples, f"({lines})").startswith("# ")
+
+
+def test_a_macro_looks_up_more_words_than_are_few_where_nothing_can_be_set(
+    samples: Archive,
+) -> None:
+    def words(view: View) -> int:
+        return len(view.rows("select unnest(string_split(words, chr(10))) as w from lexicon"))
+
+    recall(samples, "e")
+
+    assert samples.ask(words) > 50
+    assert value(samples, "count(*) from recall('e')") > 0
 
 
 def test_what_a_macro_refuses_is_said(samples: Archive) -> None:

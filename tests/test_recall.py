@@ -7,6 +7,7 @@ import numpy as np
 import orjson
 import pytest
 
+from sjduck import entries
 from sjduck.archive import Archive, View
 from sjduck.errors import UsageError
 from sjduck.index import prepare
@@ -158,6 +159,24 @@ def test_filters_leave_ranks_from_one_over_what_is_left(samples: Archive) -> Non
         assert only["total"] <= everything["total"]
     assert recall(samples, "backup", since="2099-01-01")["results"] == []
     assert len(hosts) > 1
+
+
+def test_more_filters_than_are_kept_are_answered_as_the_first_ones(
+    samples: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    questions: list[dict[str, Any]] = [
+        {}, {"type": "transcript"}, {"include_sidechains": True}, {"project": "a"},
+        {"until": "2026-08-01"}, {"since": "2026-08-01"}, {"harness": "claude"},
+        {"tz": "Asia/Tokyo"},
+    ]  # fmt: skip
+    monkeypatch.setattr(entries, "_MOST_KEPT", 0)
+    answers = [recall(samples, "the backup", k=100, **asked) for asked in questions]
+    samples.close()
+    monkeypatch.setattr(entries, "_MOST_KEPT", 5)
+
+    assert len({answer["total"] for answer in answers}) > 3
+    for _ in range(2):
+        assert [recall(samples, "the backup", k=100, **asked) for asked in questions] == answers
 
 
 def test_subagents_are_left_out_unless_asked_for(samples: Archive) -> None:

@@ -108,7 +108,8 @@ def lines_of(view: View, entries: Sequence[int]) -> Lines:
     rows = view.arrays(sql("recall/lines"), entries=list(entries))
     # One number each: so they come in order, and each term once a line.
     place = (rows["entry"].astype(np.int64) * 2 + rows["is_topic"]) * 2**_LINE_BITS + rows["line"]
-    places = np.unique((place << _TERM_BITS) + rows["term"])
+    places = np.sort((place << _TERM_BITS) + rows["term"])
+    places = places[np.diff(places, prepend=-1) != 0]
     term = places & (2**_TERM_BITS - 1)
     if len(places) == 0:
         return Lines(places, places != 0, places, places.astype(np.uint64))

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 MODES = ("words", "meaning", "hybrid")
 # Passages that an answer chooses from: those of the filters may be far down.
 _MOST = 20_000
-_COLUMNS = {
-    "entry": "integer", "file": "integer", "id": "integer", "start": "uinteger", "cosine": "float",
-}  # fmt: skip
 _PLACED = "placed passages"
 _EMBED = "'sjduck etl --semantic' embeds them"
 
@@ -64,14 +61,13 @@ def check_mode(mode: str | None) -> None:
 
 
 def find_near(view: View, query: str, mode: str | None, *, words_only: str = "") -> Meaning:
-    """Leave in `near_passages` what is near to a question; return how it is answered.
+    """Return how a question is answered; where not by words, what is near is in `near_passages`.
 
     `mode` is None where the caller leaves it open. `words_only` is why meaning does not count
     here, empty where it may. The index has to be prepared.
     """
     files = [file for m in view.snapshot.manifests for file in m.vectors]
     is_said = mode is not None or bool(files)
-    view.table_of("near_passages", _COLUMNS, [])
     if mode == "words" or (mode is None and (words_only or not files)):
         return Meaning("words", is_said)
     try:
