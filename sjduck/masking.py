@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PRIVATE_KEY = "private key"
 # Raised with every change to what is found: what older rules masked is looked through again.
-_RULES = 2
+_RULES = 3
 _LIBRARY = "detect-secrets"
 _MISSING = (
     f"secrets can't be found without {_LIBRARY}; run pip install 'sjduck[secrets]', or set "

@@ -14,7 +14,8 @@ from sjduck.secretrules import Rule, Span
 
 _QUOTE = r"""\\{0,8}["'`]"""
 _VALUE = r"""[^\s\x00-\x1f\\"'`<>{}]"""
-_PASSWORD = "(?:pass(?:word|wd|phrase)|pwd)"
+# `DB_PASS` is an environment's; in other cases it is one of many passes.
+_PASSWORD = "(?:pass(?:word|wd|phrase)|pwd|(?-i:[A-Z0-9]_PASS))"
 _KEY = (
     "(?:secret|token|credential"
     "|(?:access|account|api|app|auth|client|encryption|master|private|service|signing|storage)"
@@ -54,6 +55,16 @@ _CURL = re.compile(
 _SSHPASS = re.compile(
     rf"\bsshpass[ \t]+-p[ \t]*(?:{_QUOTE})?(?P<secret>[^\s\\\"'`$<>{{}}]{{4,200}})"
 )
+_MYSQL = re.compile(
+    r"\b(?:mysql|mariadb)[a-z-]{0,10}[ \t][^\n|;]{0,300}?(?<=[ \t])-p"
+    rf"(?:{_QUOTE})?(?P<secret>[^\s\\\"'`$<>{{}}]{{4,200}})"
+)
+_GAP = r"(?:[ \t]|\\{1,8}n){1,20}"
+_NETRC = re.compile(
+    rf"\bmachine{_GAP}[^\s\\]{{1,200}}{_GAP}login{_GAP}[^\s\\]{{1,200}}{_GAP}password{_GAP}"
+    r"(?P<secret>[^\s\\\"'`<>{}]{4,200})"
+)
+_ALONE = re.compile(r"^[ \t]*password[ \t]+(?P<secret>[^\s\\\"'`<>{}]{6,200})[ \t\r]*$")
 
 
 def word_rules() -> Iterator[Rule]:
@@ -63,6 +74,9 @@ def word_rules() -> Iterator[Rule]:
         ("authorization", _AUTHORIZATION, "(?i:bearer|authorization)", _is_random),
         ("password", _CURL, r"\bcurl\b[^\n]*[ \t](?:-u|--user)", _is_real),
         ("password", _SSHPASS, r"sshpass[ \t]+-p", _is_real),
+        ("password", _MYSQL, r"(?:mysql|mariadb)[a-z-]*[ \t](?:[^\n]*[ \t])?-p", _is_password),
+        ("password", _NETRC, r"machine(?:[ \t]|\\+n)+[^\s\\]+(?:[ \t]|\\+n)+login", _is_real),
+        ("password", _ALONE, r"(?m:^[ \t]*password[ \t]+[^\s]+[ \t\r]*$)", _is_password),
         ("password or key", _OPTION, r"--[\w-]*(?:pass|token|secret|api-key)", _is_password),
     ):
         yield Rule(kind, pattern, hint, partial(_group, accepts=accepts))
