@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import orjson
 
-from sjduck.errors import SjduckError, Stopped
+from sjduck.errors import ArchiveUnusable, SjduckError, Stopped
 from sjduck.redaction import Redaction
 from sjduck.settings import STANDARD_MODEL, TABLE_PRICES, Prices, Semantic
 from sjduck.snapshots import TABLES, Manifest, Segment, Snapshot, latest_key, read_snapshot
@@ -285,6 +285,11 @@ class Archive:
         key = latest_key(self.root)
         if self._connection is not None and key == self._key:
             return
+        if not key and self._snapshot.manifests:
+            raise ArchiveUnusable(
+                f"the archive {self.root} is gone: it had a snapshot before; check that its disk or "
+                "share is there, or run 'sjduck etl' to make one anew"
+            )
         snapshot = read_snapshot(self.root, as_of=self.as_of)
         shown = self._snapshot
         if self._connection is None or (snapshot.key, snapshot.pruned) != (shown.key, shown.pruned):

@@ -123,6 +123,26 @@ def test_a_file_that_is_gone_for_good_is_one_clear_error(
         archive.ask(prompts)
 
 
+def test_an_archive_that_is_away_is_an_error_and_no_empty_one(
+    root: Path, archive: Archive, sources: str, fill: Fill
+) -> None:
+    fill(sources)
+    archive.ask(prompts)
+    aside = root.with_name("aside")
+    root.rename(aside)
+
+    for _ in range(2):
+        with pytest.raises(ArchiveUnusable, match="is gone: it had a snapshot before"):
+            archive.ask(prompts)
+    root.mkdir()
+    with pytest.raises(ArchiveUnusable, match="is gone"):
+        list_documents(archive)
+    root.rmdir()
+    aside.rename(root)
+
+    assert archive.ask(prompts) == ["one"]
+
+
 def test_a_damaged_file_is_one_clear_error(
     root: Path, archive: Archive, sources: str, fill: Fill
 ) -> None:
