@@ -137,10 +137,12 @@ class View:
         rows = self.rows(query, **values)
         return rows[0] if rows else None
 
-    def table(self, name: str, query: str, **values: Any) -> None:
-        """Keep what one SELECT finds as a table of this question's own."""
+    def table(self, name: str, query: str, **values: Any) -> int:
+        """Keep what one SELECT finds as a table of this question's own; return how many rows."""
         with self._stop.watch(self._cursor):
-            self._cursor.execute(f"create or replace temp table {name} as {query}", _bound(values))
+            made = f"create or replace temp table {name} as {query}"
+            (rows,) = self._cursor.execute(made, _bound(values)).fetchone() or (0,)
+        return int(rows)
 
     def keep(self, name: str, query: str, **values: Any) -> None:
         """Keep what one SELECT finds as a table for every question of the snapshot."""
@@ -162,6 +164,12 @@ class View:
         with self._stop.watch(self._cursor):
             values = [tuple(row[column] for column in columns) for row in rows]
             keep_rows(self._cursor, name, columns, values, create="create or replace temp table")
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether no setting can be changed here."""
+        (found,) = self.rows("select current_setting('lock_configuration') as is_locked")
+        return bool(found["is_locked"])
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -287,8 +295,8 @@ class Archive:
             return
         if not key and self._snapshot.manifests:
             raise ArchiveUnusable(
-                f"the archive {self.root} is gone: it had a snapshot before; check that its disk or "
-                "share is there, or run 'sjduck etl' to make one anew"
+                f"the archive {self.root} is gone: it had a snapshot before; check that its disk "
+                "or share is there, or run 'sjduck etl' to make one anew"
             )
         snapshot = read_snapshot(self.root, as_of=self.as_of)
         shown = self._snapshot

@@ -8,7 +8,7 @@ from functools import partial
 from hashlib import file_digest
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sjduck.archive import keep_rows
 from sjduck.fulltext import load_extension
@@ -17,7 +17,6 @@ from sjduck.sqlfiles import sql
 
 if TYPE_CHECKING:
     import duckdb
-    from numpy.typing import NDArray
 
     from sjduck.archive import View
     from sjduck.snapshots import IndexFile
@@ -57,9 +56,8 @@ _LOOKED_UP = {
 }
 # From so many bytes on a file is worth a join of its own.
 _LARGE_BYTES = 16_000_000
-# Of up to 50 numbers DuckDB lets a join look for each by itself; to more than so many it does not
-# help.
-_LISTED_NUMBERS = range(51, 10_001)
+# Of up to 50 numbers DuckDB makes a list by itself; of more than so many it is of no help.
+_LISTED = range(51, 10_001)
 # What a preparation that failed half-way left is made anew.
 _keep = partial(keep_rows, create="create or replace table")
 _lock = RLock()
@@ -151,40 +149,31 @@ def _add_files(
     _keep(connection, "dead_in_index", {"file": "integer", "document": "bigint"}, dead)
 
 
-def keep_looked_up(view: View, table: str, name: str) -> None:
-    """Keep in a table of the question's own what the index files have of what it found."""
-    with _found_numbers(view, name):
-        view.table(table, _of_each_file(view, name))
-
-
-def looked_up(view: View, name: str) -> dict[str, NDArray[Any]]:
-    """Return the columns of what the index files have of what a question found."""
-    with _found_numbers(view, name):
-        return view.arrays(_of_each_file(view, name))
+def find_spots(view: View) -> None:
+    """Leave the words that hold one of `pieces` in `found_words`, where they stand in `spots`."""
+    found = view.table("found_words", sql("recall/words"))
+    with _listing(view, found):
+        view.table("spots", of_each_file(view, "recall/spots"))
 
 
 @contextmanager
-def _found_numbers(view: View, name: str) -> Iterator[None]:
-    """Let a join look only at row groups that may hold one of the numbers that were found.
+def _listing(view: View, numbers: int) -> Iterator[None]:
+    """Let a join look only at row groups that may hold one of so many numbers.
 
-    Most postings hold none of a question's words. Of longer lists, as of all documents, DuckDB is
-    to make none: they cost more than they save. What is locked does without.
+    Most postings hold none of a question's words. Of all documents DuckDB is to make no such list:
+    it costs more than it saves. Where settings are locked, there is none.
     """
-    _, _, wanted = _LOOKED_UP[name]
-    (found,) = view.rows(
-        f"select count(*) as numbers, current_setting('lock_configuration') as locked from {wanted}"
-    )
-    if found["locked"] or found["numbers"] not in _LISTED_NUMBERS:
+    if numbers not in _LISTED or view.is_locked:
         yield
         return
-    view.connection.execute(f"set dynamic_or_filter_threshold = {found['numbers']}")
+    view.connection.execute(f"set dynamic_or_filter_threshold = {numbers}")
     try:
         yield
     finally:
         view.connection.execute("reset dynamic_or_filter_threshold")
 
 
-def _of_each_file(view: View, name: str) -> str:
+def of_each_file(view: View, name: str) -> str:
     """Return a SELECT of what a question found in the index files, each large one looked up alone.
 
     A large file has a join of its own, by one number: only so does DuckDB leave out row groups

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from sjduck.archive import Row, View
 from sjduck.blocktexts import Place
 from sjduck.entries import Filters, keep_eligible
-from sjduck.index import keep_looked_up
+from sjduck.index import of_each_file
 from sjduck.judging import MOST_JUDGED, judge
 from sjduck.partlines import find_lines
 from sjduck.periods import Period
@@ -141,7 +141,7 @@ def _find_words(view: View, parts: Sequence[Part]) -> list[Row]:
     view.table("tokens", sql("search/tokens"))
     view.table("search_stems", sql("search/stems"))
     view.table("found_stems", sql("search/wanted_stems"))
-    keep_looked_up(view, "found_uses", "recall/uses")
+    view.table("found_uses", of_each_file(view, "recall/uses"))
     return view.rows(sql("search/wanted_tokens"))
 
 

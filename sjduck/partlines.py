@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from sjduck.archive import Row, View
-from sjduck.index import keep_looked_up
+from sjduck.index import find_spots
 from sjduck.phrases import Part
 from sjduck.sqlfiles import sql
 from sjduck.terms import PIECES
@@ -19,8 +19,7 @@ def find_lines(view: View, parts: Sequence[Part], *, all_of_them: bool) -> None:
     stands in words without number.
     """
     view.table_of("pieces", PIECES, list(_pieces(parts, all_of_them=all_of_them)))
-    view.table("found_words", sql("recall/words"))
-    keep_looked_up(view, "spots", "recall/spots")
+    find_spots(view)
     view.table("lines_of_parts", sql("search/lines_of_parts"))
 
 

@@ -7,7 +7,7 @@ from sjduck.archive import Row, View, question
 from sjduck.bounds import MAX_FIELD_CHARACTERS, Answer, fit, short
 from sjduck.entries import Filters, keep_eligible, shown
 from sjduck.errors import UsageError
-from sjduck.index import keep_looked_up, prepare
+from sjduck.index import find_spots, of_each_file, prepare
 from sjduck.periods import period
 from sjduck.semantic.nearest import check_mode, find_near, keep_weight
 from sjduck.semantic.shown import Near, near_snippets, with_near
@@ -89,7 +89,7 @@ def recall(
     if has_near:
         view.table("near_entries", sql("semantic/near_entries"))
     if meaning.mode == "hybrid":
-        keep_looked_up(view, "found_uses", "recall/uses")
+        view.table("found_uses", of_each_file(view, "recall/uses"))
         view.table("found_parts", sql("recall/found_parts"))
     if has_near:
         keep_weight(view, query, meaning.mode, is_helped=bool(also))
@@ -151,8 +151,7 @@ def _find_evidence(view: View, asked: Question) -> list[str]:
         for piece, (term, text) in enumerate(found)
     ]
     view.table_of("pieces", PIECES, pieces)
-    view.table("found_words", sql("recall/words"))
-    keep_looked_up(view, "spots", "recall/spots")
+    find_spots(view)
     verified, notes = verify.verified(view, asked)
     view.table("other_hits", sql("recall/topic_hits"))
     if verified:

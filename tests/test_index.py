@@ -22,7 +22,7 @@ from sjduck import index
 from sjduck.archive import Archive, View
 from sjduck.errors import SjduckError
 from sjduck.fulltext import load_extension
-from sjduck.index import keep_looked_up, prepare
+from sjduck.index import of_each_file, prepare
 from sjduck.recall import recall
 from sjduck.settings import load
 from sjduck.snapshots import IndexFile, read_snapshot
@@ -212,7 +212,7 @@ def test_block_scores_are_those_of_the_extension(filled: Archive) -> None:
     def ours(view: View, text: str) -> dict[int, float]:
         prepare(view)
         view.table("found_stems", sql("recall/stems"), text=relevance_text(text))
-        keep_looked_up(view, "found_uses", "recall/uses")
+        view.table("found_uses", of_each_file(view, "recall/uses"))
         return {row["id"]: row["score"] for row in view.rows(sql("recall/score_blocks"))}
 
     def theirs(view: View) -> Iterator[dict[int, float]]:

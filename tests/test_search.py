@@ -15,7 +15,7 @@ from sjduck import judging, typos
 from sjduck.archive import Archive, Row, View
 from sjduck.bounds import compact
 from sjduck.errors import UsageError
-from sjduck.index import keep_looked_up, prepare
+from sjduck.index import of_each_file, prepare
 from sjduck.passages import bare, passage
 from sjduck.phrases import folded, parse
 from sjduck.readable import shown_text
@@ -596,7 +596,7 @@ def test_bm25_alone_is_the_score_that_recall_s_scorer_gives(samples: Archive) ->
     def scores(view: View) -> list[float]:
         prepare(view)
         view.table("found_stems", sql("recall/stems"), text="retry backup")
-        keep_looked_up(view, "found_uses", "recall/uses")
+        view.table("found_uses", of_each_file(view, "recall/uses"))
         return [round(row["score"], 3) for row in view.rows(sql("recall/score_blocks"))]
 
     theirs = samples.ask(scores)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sjduck.archive import Row, View
-from sjduck.index import looked_up
+from sjduck.index import of_each_file
 from sjduck.ranking.groups import grouped
 
 _KEPT = "said"
@@ -46,7 +46,7 @@ class Scores:
 def scores(view: View, weights: Row, entries: int) -> Scores:
     """Return the scores of all entries for the stems in `found_stems`."""
     nothing = np.full(entries, np.nan)
-    found = looked_up(view, "recall/stem_uses")
+    found = view.arrays(of_each_file(view, "recall/stem_uses"))
     said = _said(view, entries)
     if said is None or len(found["stem"]) == 0:
         return Scores(nothing, nothing)
