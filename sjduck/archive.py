@@ -149,10 +149,10 @@ class View:
         with self._stop.watch(self._cursor):
             self._cursor.execute(f"create or replace table {name} as {query}", _bound(values))
 
-    def alias(self, name: str, table: str) -> None:
-        """Let a table have another name, for this question alone."""
+    def define(self, name: str, query: str) -> None:
+        """Let a name stand for one SELECT without values, for this question alone."""
         with self._stop.watch(self._cursor):
-            self._cursor.execute(f"create or replace temp view {name} as from {table}")
+            self._cursor.execute(f"create or replace temp view {name} as {query}")
 
     def add(self, name: str, query: str, **values: Any) -> None:
         """Add what one SELECT finds to a table of this question's own."""

@@ -39,7 +39,7 @@ def keep_eligible(view: View, filters: Filters, span: Period, tz: str) -> None:
     if name is None:
         name = "eligible_now"
         view.table(name, sql("recall/eligible"), **values)
-    view.alias("eligible", name)
+    view.define("eligible", f"from {name}")
 
 
 def shown(row: Row, tz: str) -> Row:

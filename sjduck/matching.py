@@ -93,7 +93,7 @@ def find(view: View, parts: Sequence[Part], scope: Scope, limit: int, offset: in
 def _weigh(view: View, parts: Sequence[Part], scope: Scope) -> None:
     """Leave the blocks that match in `matching`, with what they are worth."""
     if scope.mode == "words":
-        view.table("matching", sql("search/weighed"))
+        view.define("matching", sql("search/weighed"))
         return
     view.table("worded", sql("search/weighed"))
     view.table("near_blocks", sql("semantic/near_blocks"), **scope.values)

@@ -9,8 +9,6 @@ with
 select
     file,
     id,
-    entry,
-    turn,
     -- In whole numbers: the sum of fractions differs in its last digit with the order of threads.
     sum(
         (
@@ -21,7 +19,6 @@ select
     )
     / 1e12 as score
 from found_uses
-join weights using (stem)
-join (select file, id, length from spoken) as spoken using (file, id), units, ranking_weights
+join weights using (stem), units, ranking_weights
 where unit = 'block'
-group by file, id, entry, turn
+group by file, id

@@ -24,7 +24,7 @@ select
     coalesce(phrases, 0) as phrases,
     coalesce(words, 0) as words,
     coalesce(withouts, 0) as withouts
-from (select file, id, score from block_scores)
+from block_scores
 join blocks_said using (file, id)
 join (select entry, dated_at from eligible) using (entry)
 left join held using (file, id)
