@@ -56,7 +56,7 @@ _SSHPASS = re.compile(
     rf"\bsshpass[ \t]+-p[ \t]*(?:{_QUOTE})?(?P<secret>[^\s\\\"'`$<>{{}}]{{4,200}})"
 )
 _MYSQL = re.compile(
-    r"\b(?:mysql|mariadb)[a-z-]{0,10}[ \t][^\n|;]{0,300}?(?<=[ \t])-p"
+    r"\b(?:mysql|mariadb)[a-z-]{0,10}[ \t][^\n|;]{0,300}?(?<=[ \t])-p(?!rint0)"
     rf"(?:{_QUOTE})?(?P<secret>[^\s\\\"'`$<>{{}}]{{4,200}})"
 )
 _GAP = r"(?:[ \t]|\\{1,8}n){1,20}"

@@ -114,6 +114,7 @@ def test_a_token_is_told_by_what_stands_before_it(text: str) -> None:
         "token = response.json()['token2']",
         "docker run --name mysql -p3306:3306 mysql:8",
         "mysql -u root -p shop2",
+        "find /var/lib/mysql -type f -print0",
         "the machine has a login page, password reset2 included",
         "password rules2 are these",
         "first_pass = 'loop1_main'",
