@@ -62,12 +62,16 @@ class Stop:
             if self._running is not None:
                 self._running.interrupt()
 
+    def check(self) -> None:
+        """Raise Stopped where the question is to end."""
+        if self._is_asked:
+            raise Stopped("stopped: it took too long, or nobody waits for it")
+
     @contextmanager
     def watch(self, running: Running) -> Iterator[None]:
         """Let `now` interrupt a query; raises Stopped where it came before."""
         with self._lock:
-            if self._is_asked:
-                raise Stopped("stopped: it took too long, or nobody waits for it")
+            self.check()
             self._running = running
         try:
             yield

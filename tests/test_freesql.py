@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from etl.pipeline import run
+from sjduck import freesql
 from sjduck.archive import STOP, Archive, Stop, View
 from sjduck.bounds import MAX_REPLY_BYTES, compact
 from sjduck.errors import SjduckError, Stopped, UsageError
@@ -421,6 +422,28 @@ def test_a_question_that_nobody_waits_for_is_ended(samples: Archive) -> None:
     try:
         with pytest.raises(Stopped):
             sql(samples, ENDLESS["a cross join"])
+    finally:
+        STOP.reset(token)
+        timer.join()
+
+
+def test_a_statement_that_waits_for_others_is_ended_with_its_question(
+    samples: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop = Stop()
+    token = STOP.set(stop)
+    full = threading.BoundedSemaphore(1)
+    monkeypatch.setattr(freesql, "_slots", full)
+    timer = threading.Timer(0.1, stop.now)
+    timer.start()
+    try:
+        with full, pytest.raises(Stopped):
+            sql(samples, "select 1", limits=Limits(seconds=0))
+        STOP.reset(token)
+        token = STOP.set(None)
+        with full, pytest.raises(SjduckError, match="other statements are running"):
+            sql(samples, "select 1", limits=Limits(seconds=0.01))
+        assert value(samples, "1") == 1
     finally:
         STOP.reset(token)
         timer.join()

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from threading import BoundedSemaphore
+from time import monotonic
 from typing import Any
 
 from sjduck.archive import STOP, Archive, Stop
@@ -33,6 +35,8 @@ _UNREADABLE = "a file of the archive can't be read; run 'sjduck doctor'"
 STANDARD = Limits()
 # Each may take a whole machine's cores, and its memory: more at once would only slow one another.
 _AT_ONCE = 3
+# How soon a statement that waits for them sees that it is stopped.
+_LOOK_SECONDS = 0.2
 _children = Children()
 _slots = BoundedSemaphore(_AT_ONCE)
 
@@ -140,9 +144,15 @@ def running(
 
 @contextmanager
 def _slot(limits: Limits) -> Iterator[None]:
-    """Wait until few enough statements run beside this one."""
-    if not _slots.acquire(timeout=limits.seconds or None):
-        raise SjduckError(f"{_AT_ONCE} other statements are running; ask again when they are done")
+    """Wait until few enough statements run beside this one; raises Stopped where nobody waits."""
+    stop = STOP.get() or Stop()
+    end = monotonic() + (limits.seconds or inf)
+    while not _slots.acquire(timeout=_LOOK_SECONDS):
+        stop.check()
+        if monotonic() >= end:
+            raise SjduckError(
+                f"{_AT_ONCE} other statements are running; ask again when they are done"
+            )
     try:
         yield
     finally:
