@@ -10,11 +10,24 @@ from sjduck.sqlfiles import sql
 Place = tuple[int, int]
 
 
-def block_texts(view: View, wanted: Iterable[Place], topics: Iterable[Place]) -> dict[Place, Row]:
-    """Return the wanted blocks, and the wanted lines of logs as blocks of kind topic."""
-    places, lines = list(wanted), list(topics)
-    found = [*_blocks(view, places), *_topics(view, lines)]
+def block_texts(view: View, wanted: Iterable[Row]) -> dict[Place, Row]:
+    """Return the blocks of rows with `document`, `seq` and `kind`; of kind topic: lines of logs."""
+    places: list[Place] = []
+    topics: list[Place] = []
+    for row in wanted:
+        (topics if row["kind"] == "topic" else places).append((row["document"], row["seq"]))
+    found = [*_blocks(view, places), *_topics(view, topics)]
     return {(row["document"], row["seq"]): row for row in found}
+
+
+def snippet_of(block: Row, text: str, lines_above: int) -> Row:
+    """Return the snippet of a block that shows `text`, below so many of its lines."""
+    if block["kind"] == "topic":
+        return {"source": "log", "text": text}
+    if block["line_start"] is None:
+        return {"turn": block["turn"], "text": text}
+    line = min(block["line_start"] + lines_above, block["line_end"])
+    return {"line": line, "turn": block["turn"], "text": text}
 
 
 def shown(block: Row) -> str:

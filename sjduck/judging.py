@@ -1,6 +1,6 @@
 """What the text of blocks says that hold the words: do phrases stand in it, or what must not?"""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sjduck.archive import Row, View
@@ -48,7 +48,7 @@ def judge(view: View, parts: Sequence[Part], phrases: int, *, rank: str, enough:
     judged: list[Row] = []
     looked = 0
     for batch in _batches(rows):
-        read_now = read(view, batch)
+        read_now = block_texts(view, batch)
         blocks |= read_now
         looked += sum(row["is_decisive"] for row in batch)
         judged += [verdict.on(place, block) for place, block in read_now.items()]
@@ -61,15 +61,6 @@ def judge(view: View, parts: Sequence[Part], phrases: int, *, rank: str, enough:
         return Judged(blocks, ())
     note = f"phrases were looked for in the best {looked:,} of {candidates:,} blocks"
     return Judged(blocks, (note,))
-
-
-def read(view: View, rows: Iterable[Row]) -> dict[Place, Row]:
-    """Return the blocks of rows that have `document`, `seq` and `kind`."""
-    places: list[Place] = []
-    topics: list[Place] = []
-    for row in rows:
-        (topics if row["kind"] == "topic" else places).append((row["document"], row["seq"]))
-    return block_texts(view, places, topics)
 
 
 def _batches(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:

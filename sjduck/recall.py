@@ -1,6 +1,7 @@
 """Recall: which conversations a topic was discussed in, on which machine, with evidence."""
 
 import shlex
+from collections.abc import Sequence
 
 from sjduck import snippets, verify
 from sjduck.archive import Row, View, question
@@ -102,7 +103,7 @@ def recall(
             **shown(row, tz),
             **(resumption(row) if fields == "full" else {}),
             "score": int(row["score"]),
-            "why": _why(row, asked, near.get(row["entry"])),
+            "why": _why(row, asked, found[row["entry"]], near.get(row["entry"])),
             "snippets": with_near(
                 found[row["entry"]], near.get(row["entry"]), is_first=by == "meaning"
             ),
@@ -172,10 +173,11 @@ def resumption(row: Row) -> Row:
     }
 
 
-def _why(row: Row, asked: Question, near: Near | None) -> str:
+def _why(row: Row, asked: Question, snippets: Sequence[Row], near: Near | None) -> str:
     """Say what the evidence is: `6/7 terms · 5 in one passage · catalogue line · also: 3`.
 
-    How near its nearest passage is in meaning comes last: `meaning 0.58`.
+    Where no term is on a line, it says what the snippet shows instead. How near its nearest
+    passage is in meaning comes last: `meaning 0.58`.
     """
     terms = row["query_terms"] or 0
     parts = [f"{terms}/{asked.query_terms} terms"]
@@ -185,6 +187,9 @@ def _why(row: Row, asked: Question, near: Near | None) -> str:
         parts.append("catalogue line")
     if further := (row["terms"] or 0) - terms:
         parts.append(f"also: {further}")
+    if snippets and not row["terms"]:
+        is_shown = "turn" not in snippets[0] or "line" in snippets[0]
+        parts.append("other forms" if is_shown else "not in the readable")
     if near is not None:
         parts.append(f"meaning {near.cosine:.2f}")
     return " · ".join(parts)

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from sjduck.archive import Row, View, question
+from sjduck.blocktexts import block_texts
 from sjduck.blocktexts import shown as shown_block
 from sjduck.bounds import MAX_FIELD_CHARACTERS, Answer, bound, page, short
 from sjduck.entries import Filters
 from sjduck.entries import shown as shown_entry
 from sjduck.errors import UsageError
 from sjduck.index import prepare
-from sjduck.judging import read
 from sjduck.matching import Found, Scope, find
 from sjduck.passages import bare, passage
 from sjduck.periods import local, period
@@ -137,7 +137,7 @@ def _hits(view: View, found: Found, parts: Sequence[Part], tz: str) -> Iterator[
         for row in found.rows
         if (row["block_document"], row["seq"]) not in found.blocks
     ]
-    blocks = {**found.blocks, **read(view, wanted)}
+    blocks = {**found.blocks, **block_texts(view, wanted)}
     needles = _needles(parts, found.words)
     for row in found.rows:
         block = blocks[row["block_document"], row["seq"]]

@@ -3,7 +3,11 @@
 from collections.abc import Sequence
 
 from sjduck.archive import Row, View
+from sjduck.blocktexts import block_texts, snippet_of
+from sjduck.blocktexts import shown as shown_block
+from sjduck.index import of_each_file
 from sjduck.linetexts import LineText, held_lines, line_texts
+from sjduck.passages import passage
 from sjduck.sqlfiles import sql
 from sjduck.terms import Question
 from sjduck.words import fold
@@ -28,14 +32,32 @@ def find(view: View, ranked: Sequence[Row], asked: Question) -> dict[int, list[R
     without = [entry for entry in entries if entry not in lines]
     if without and len(asked.terms) > asked.query_terms:
         lines |= best_lines(view, without, (1 << len(asked.terms)) - 1, _MOST)
+    others = _in_other_forms(view, [entry for entry in entries if entry not in lines])
     documents = {row["entry"]: row["document"] for row in ranked}
     texts = _texts(view, lines, documents)
     topics = _topics(view, entries, lines)
     shown: dict[int, list[Row]] = {}
     for entry in entries:
         shown[entry] = [_snippet(line, asked) for line in texts.get(entry, [])]
+        shown[entry] += others.get(entry, [])
         shown[entry] += [{"source": "log", "text": around(text, asked)} for text in topics[entry]]
     return shown
+
+
+def _in_other_forms(view: View, entries: list[int]) -> dict[int, list[Row]]:
+    """Return of entries that hold no term what says a word of the question in another form."""
+    if not entries:
+        return {}
+    view.table("found_uses", of_each_file(view, "recall/uses"))
+    places = view.rows(sql("recall/said_of_results"), entries=entries)
+    blocks = block_texts(view, places)
+    stems = [row["stem"] for row in view.rows("select distinct stem from found_stems order by all")]
+    found: dict[int, list[Row]] = {}
+    for place in places:
+        if block := blocks.get((place["document"], place["seq"])):
+            tells = passage(shown_block(block), stems)
+            found[place["entry"]] = [snippet_of(block, tells.text, tells.lines_above)]
+    return found
 
 
 def _texts(

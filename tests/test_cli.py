@@ -241,6 +241,22 @@ def test_within_shows_where_and_what(run: Run) -> None:
     assert ran.err == "4 lines match\n"
 
 
+def test_recall_of_a_thought_names_its_turn_and_how_to_read_it(
+    run: Run, tmp_path: Path, fill: Fill
+) -> None:
+    file = write_session(tmp_path / "claude", 1, ["hello"])
+    thought = '[{"type": "thinking", "thinking": "closed bakery"}, {"type": "text"'
+    file.write_text(file.read_text().replace('[{"type": "text"', thought, 1))
+    fill(f"claude={tmp_path}/claude")
+
+    ran = run("recall", "closed")
+
+    assert ran.code == 0
+    assert "0/1 terms · not in the readable\n" in ran.out
+    assert "  turn 2  closed bakery\n" in ran.out
+    assert f"sjduck context {session_id(1)[:8]} --turn 2" in ran.out
+
+
 @pytest.mark.usefixtures("samples")
 def test_status_is_a_summary(run: Run, root: Path) -> None:
     lines = run("status").out.splitlines()

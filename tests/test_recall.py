@@ -288,6 +288,28 @@ def test_an_empty_archive_and_no_match_are_answers(archive: Archive, samples: Ar
     }  # fmt: skip
 
 
+def test_words_in_another_form_are_shown_where_no_line_has_the_term(
+    tmp_path: Path, archive: Archive, fill: Fill
+) -> None:
+    file = write_session(tmp_path / "claude", 1, ["hello\n\nthe migration went well", "bye"])
+    records = [orjson.loads(line) for line in file.read_bytes().splitlines()]
+    thought = {"type": "thinking", "thinking": "so it was\nthe bakery that closed"}
+    records[-2]["message"]["content"].insert(0, thought)
+    file.write_bytes(b"\n".join(orjson.dumps(record) for record in records) + b"\n")
+    fill(f"claude={tmp_path}/claude")
+
+    (said,) = recall(archive, "migrations")["results"]
+    (thinking,) = recall(archive, "bakeries")["results"]
+    (as_asked,) = recall(archive, "migration bakeries")["results"]
+
+    assert said["why"] == "0/1 terms · other forms"
+    assert thinking["why"] == "0/1 terms · not in the readable"
+    assert said["snippets"] == [{"line": 9, "turn": 1, "text": "hello the migration went well"}]
+    assert thinking["snippets"] == [{"turn": 4, "text": "so it was the bakery that closed"}]
+    assert as_asked["why"] == "1/2 terms"
+    assert {"line": 9, "turn": 1, "text": "the migration went well"} in as_asked["snippets"]
+
+
 def test_headings_of_turns_make_room_for_what_was_said(
     tmp_path: Path, archive: Archive, fill: Fill
 ) -> None:

@@ -99,18 +99,28 @@ def _show(number: int, result: Row, asked: Question) -> None:
     if result["topic"]:
         echo(f"    {fitted(clean(' '.join(result['topic'].split())), width - 4)}")
     for snippet in result["snippets"][:2]:
-        source = f"{snippet['line']:>6}" if "line" in snippet else "   log"
+        source = f"{snippet.get('line') or snippet.get('source') or _turn(snippet):>6}"
         text = around(clean(snippet["text"]), asked, max(width - _MARGIN, 40))
         echo(f"  {source}  {_marked(fitted(text, max(width - _MARGIN, 40)), asked)}")
     echo(click.style(f"    {_next_step(result)}", fg="cyan"))
 
 
+def _turn(snippet: Row) -> str:
+    """Name where something stands that the readable leaves out."""
+    return f"turn {snippet['turn']}" if snippet["turn"] else ""
+
+
 def _next_step(result: Row) -> str:
     if "note" in result:
         return str(result["note"])
-    first = next((s["line"] for s in result["snippets"] if "line" in s), 1)
+    lines = [snippet["line"] for snippet in result["snippets"] if "line" in snippet]
+    turns = [snippet["turn"] for snippet in result["snippets"] if snippet.get("turn")]
     ref = result["sid"] or shlex.quote(result["path"])
-    read = f"sjduck get {ref} --lines {max(first - 5, 1)}-{first + 60}"
+    first = lines[0] if lines else 1
+    if turns and not lines:
+        read = f"sjduck context {ref} --turn {turns[0]}"
+    else:
+        read = f"sjduck get {ref} --lines {max(first - 5, 1)}-{first + 60}"
     if "resume" in result:
         return f"{read}   or on {result['host']}: {result['resume']}"
     return read

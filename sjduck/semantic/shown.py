@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sjduck.archive import Row, View
-from sjduck.blocktexts import block_texts, shown
+from sjduck.blocktexts import block_texts, shown, snippet_of
 from sjduck.passages import passage
 from sjduck.semantic.cutting import CHARACTERS
 from sjduck.sqlfiles import sql
@@ -27,11 +27,7 @@ def near_snippets(view: View, ranked: Sequence[Row], asked: Question) -> dict[in
     places = view.rows(sql("semantic/places"), entries=[row["entry"] for row in ranked])
     if not places:
         return {}
-    blocks = block_texts(
-        view,
-        [(row["document"], row["seq"]) for row in places if row["kind"] != "topic"],
-        [(row["document"], row["seq"]) for row in places if row["kind"] == "topic"],
-    )
+    blocks = block_texts(view, places)
     needles = [term.text for term in asked.terms]
     return {
         row["entry"]: _near(row, block, needles)
@@ -44,14 +40,13 @@ def _near(place: Row, block: Row, needles: Sequence[str]) -> Near:
     text = shown(block)
     said = text[place["start"] : place["start"] + CHARACTERS]
     found = passage(said, needles)
-    if place["kind"] == "topic":
-        return Near(place["cosine"], None, None, {"source": "log", "text": found.text})
-    if block["line_start"] is None:
-        return Near(place["cosine"], None, None, {"turn": block["turn"], "text": found.text})
-    first = block["line_start"] + text.count("\n", 0, place["start"])
+    above = text.count("\n", 0, place["start"])
     blank = len(said) - len(said.lstrip())
-    line = first + max(found.lines_above, said.count("\n", 0, blank))
-    snippet = {"line": min(line, block["line_end"]), "turn": block["turn"], "text": found.text}
+    tells = above + max(found.lines_above, said.count("\n", 0, blank))
+    snippet = snippet_of(block, found.text, tells)
+    if "line" not in snippet:
+        return Near(place["cosine"], None, None, snippet)
+    first = block["line_start"] + above
     return Near(place["cosine"], first, first + said.rstrip().count("\n"), snippet)
 
 
