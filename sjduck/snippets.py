@@ -23,7 +23,10 @@ _MOST = 4 * (2 * APART + 1)
 
 
 def find(view: View, ranked: Sequence[Row], asked: Question) -> dict[int, list[Row]]:
-    """Return the snippets of each entry: {line, turn, text}, then {source: "log", text}."""
+    """Return the snippets of each entry: {line, turn, text}, then {source: "log", text}.
+
+    What the readable leaves out has no line.
+    """
     from sjduck.ranking.evidence import best_lines
 
     entries = [row["entry"] for row in ranked]
@@ -45,7 +48,7 @@ def find(view: View, ranked: Sequence[Row], asked: Question) -> dict[int, list[R
 
 
 def _in_other_forms(view: View, entries: list[int]) -> dict[int, list[Row]]:
-    """Return of entries that hold no term what says a word of the question in another form."""
+    """Return of entries without a term on a line what says a word in another form, or elsewhere."""
     if not entries:
         return {}
     view.table("found_uses", of_each_file(view, "recall/uses"))
